@@ -1,0 +1,97 @@
+"""Reading what a caller wrote as exact numbers, with one clear message when it cannot be one."""
+
+import operator
+import re
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from numbers import Rational, Real
+from typing import TypeAlias
+
+from ellzero.certificates.errors import InvalidInput
+
+RationalLike: TypeAlias = str | int | float | Fraction | Decimal
+
+# Longer text or larger exponents would only serve to exhaust memory while the fraction is built.
+_MAX_TEXT = 5_000
+_MAX_EXPONENT = 5_000
+_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?)")
+
+
+def integer(value: object, field: str, low: int, high: int | None = None) -> int:
+    """``value`` as an int in ``low..high``; True, 1.0 and "1" are not integers."""
+    allowed = f"an integer from {low} to {high}" if high is not None else f"an integer of at least {low}"
+    if isinstance(value, bool):
+        raise InvalidInput(field, allowed, value)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidInput(field, allowed, value) from None
+    if number < low or (high is not None and number > high):
+        raise InvalidInput(field, allowed, value)
+    return number
+
+
+def exact(value: object, field: str, allowed: str) -> Fraction:
+    """``value`` as the rational it is; a float is its exact binary value."""
+    if isinstance(value, Real) and not isinstance(value, Rational) and float(value) == value:
+        if isfinite(value):
+            return Fraction(float(value))
+        raise InvalidInput(field, allowed, value)
+    return shortest(value, field, allowed)
+
+
+def shortest(value: object, field: str, allowed: str) -> Fraction:
+    """``value`` as the rational it was written as; a float is its shortest decimal (0.1 is 1/10)."""
+    if isinstance(value, bool):
+        raise InvalidInput(field, allowed, value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, float) and isfinite(value):
+        return _parsed(float.__repr__(value), field, allowed)
+    if isinstance(value, Decimal):
+        if not value.is_finite() or abs(value.adjusted()) > _MAX_EXPONENT:
+            raise InvalidInput(field, allowed, value)
+        return Fraction(value)
+    if isinstance(value, str):
+        return _parsed(value, field, allowed)
+    if isinstance(value, Real) and not isinstance(value, float):  # numpy's float32 and so on, as they print
+        return _parsed(str(value), field, allowed)
+    raise InvalidInput(field, allowed, value)
+
+
+def probability(value: object, field: str) -> Fraction:
+    """``value`` as an exact rational in [0, 1]; a float is its exact binary value."""
+    allowed = "a number from 0 to 1"
+    number = exact(value, field, allowed)
+    if not 0 <= number <= 1:
+        raise InvalidInput(field, allowed, value)
+    return number
+
+
+def failure_probability(value: object, field: str = "failure") -> Fraction:
+    """``value`` as an exact rational strictly between 0 and 1; a float is its shortest decimal."""
+    allowed = "a number strictly between 0 and 1"
+    number = shortest(value, field, allowed)
+    if not 0 < number < 1:
+        raise InvalidInput(field, allowed, value)
+    return number
+
+
+def positive(value: object, field: str) -> Fraction:
+    """``value`` as an exact rational above 0; a float is its exact binary value."""
+    allowed = "a finite number above 0"
+    number = exact(value, field, allowed)
+    if number <= 0:
+        raise InvalidInput(field, allowed, value)
+    return number
+
+
+def _parsed(text: str, field: str, allowed: str) -> Fraction:
+    stripped = text.strip()
+    if len(stripped) > _MAX_TEXT or not _NUMBER.fullmatch(stripped):
+        raise InvalidInput(field, allowed, text)
+    try:
+        return Fraction(stripped)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(field, allowed, text) from None

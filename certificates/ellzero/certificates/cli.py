@@ -1,0 +1,291 @@
+"""The commands ``thresholds``, ``radius``, ``plan`` and ``plot``."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from ellzero.certificates._inputs import integer, probability
+from ellzero.certificates.commands import Command, Radii, Whole, duration, noise_options, notice, progress
+from ellzero.certificates.decision import certify, radius
+from ellzero.certificates.discrete import rho
+from ellzero.certificates.engine import Column, Threshold, check_digits, column, column_end, iter_column, thresholds
+from ellzero.certificates.errors import InvalidInput
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.paper import Mapper, PaperCell, Partial, paper_threshold
+from ellzero.certificates.planning import plan
+from ellzero.certificates.plots import plot_thresholds
+from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes, reachable_radius
+
+CONVENTIONS = {
+    "k": "number of categories minus one",
+    "alpha": "total probability of staying",
+    "r": "at most r coordinates changed",
+}
+# Seconds; measured as docs/benchmarks.md says, to warn of long work and not to promise anything.
+_SECONDS_A_RADIUS = 7e-6
+_SECONDS_A_PRODUCT_BIT = 2.6e-11
+_WORTH_SAYING = 5.0
+_WORTH_PROCESSES = 1.0
+
+
+class _Row(NamedTuple):
+    r: int
+    threshold: Decimal
+    extra: dict[str, Any]
+
+
+@click.command("thresholds", cls=Command)
+@noise_options
+@click.option(
+    "--r-max", type=Whole(), help="Radii 0..r-max; without it up to saturation, where all further ones are 1."
+)
+@click.option("--r", type=Radii(), help="Only these radii: 8, 1,4,7 or 1:8.")
+@click.option("--d", type=Whole(), help="Number of coordinates, which bounds r. The paper's method needs it.")
+@click.option("--digits", type=Whole(), default=20, show_default=True, help="Digits after the point, 1..1000.")
+@click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
+@click.option("--workers", type=Whole(), default=os.cpu_count() or 1, help="Processes for the paper's method.")
+@click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+def thresholds_command(
+    k: Any, alpha: str, r_max: Any, r: Any, d: Any, digits: Any, method: str, workers: Any, output: str
+) -> None:
+    """Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds that of r.
+
+    The decimals are the exact values rounded up in the last digit.
+    """
+    noise = Noise(k, alpha)
+    digits = check_digits(digits)
+    if d is not None:
+        d = integer(d, "d", 1)
+        if r_max is not None and integer(r_max, "r_max", 0) > d:
+            notice(f"--r-max is cut at d = {d}: no more coordinates can change")
+        r_max = d if r_max is None else min(r_max, d)
+    if method == "paper":
+        if d is None:
+            raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
+        rows = _paper_rows(noise, d, list(range(r_max + 1)) if r is None else r, digits, integer(workers, "workers", 1))
+    elif r is not None:
+        rows = (_Row(at, value, {}) for at, value in zip(r, thresholds(noise, r, digits, d=d), strict=True))
+    else:
+        rows = _column_rows(noise, r_max, digits)
+    _print_rows(rows, noise, digits, method, output)
+
+
+@click.command("radius", cls=Command)
+@noise_options
+@click.option("--d", type=Whole(), required=True, help="Number of coordinates.")
+@click.option("--p", help="Lower bound of the probability of the top class.")
+@click.option("--p-b", help="With --p: upper bound of the probability of every other class.")
+@click.option("--count", type=Whole(), help="In place of --p: votes for the top class ...")
+@click.option("--n", type=Whole(), help="... out of so many, drawn after the class was chosen ...")
+@click.option("--failure", default="0.001", show_default=True, help="... at this probability of being wrong.")
+@click.option("--json", "as_json", is_flag=True, help="Say why as well.")
+def radius_command(
+    k: Any, alpha: str, d: Any, p: str | None, p_b: str | None, count: Any, n: Any, failure: str, as_json: bool
+) -> None:
+    """Print the certified radius, or `abstain`, as the last line."""
+    noise = Noise(k, alpha)
+    if (p is None) == (count is None and n is None):
+        raise click.UsageError("give either --p, or --count and --n")
+    if p_b is not None and p is None:
+        raise click.UsageError("--p-b goes with --p")
+    if p is not None:
+        answer = _explain_probability(noise, p, p_b, d)
+    elif count is None or n is None:
+        raise click.UsageError("--count and --n go together")
+    else:
+        answer = _explain_votes(noise, Votes(count, n, failure), d)
+    if as_json:
+        click.echo(json.dumps({"k": noise.k, "alpha": str(noise.alpha), "d": d, **answer, "conventions": CONVENTIONS}))
+        return
+    click.echo(_sentence(answer))
+    click.echo("abstain" if answer["radius"] is None else answer["radius"])
+
+
+@click.command("plan", cls=Command)
+@noise_options
+@click.option("--r", type=Whole(), help="Wanted radius ...")
+@click.option("--p", help="... and the probability of the top class that you expect: prints the votes needed.")
+@click.option("--n", type=Whole(), help="In place of both: prints the largest radius that n votes can certify ...")
+@click.option("--d", type=Whole(), help="... among inputs of d coordinates.")
+@click.option("--failure", default="0.001", show_default=True, help="Probability of a false certificate.")
+@click.option("--power", default="0.9", show_default=True, help="Probability of certifying such an input.")
+def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, failure: str, power: str) -> None:
+    """Print how many votes a radius needs, or how far n votes can reach, as the last line."""
+    noise = Noise(k, alpha)
+    if n is not None:
+        if r is not None or p is not None:
+            raise click.UsageError("give either --n and --d, or --r and --p")
+        if d is None:
+            raise click.UsageError("--n needs --d, the number of coordinates")
+        reached = reachable_radius(noise, n, failure, d)
+        click.echo(f"{n} votes, all for one class, certify at most this radius at failure probability {failure}:")
+        click.echo("unreachable" if reached is None else reached)
+        return
+    if r is None or p is None:
+        raise click.UsageError("give either --r and --p, or --n and --d")
+    if d is not None:
+        integer(r, "r", 0, integer(d, "d", 1))
+    found = plan(noise, r, p, failure, power)
+    if found is None:
+        click.echo(f"no n up to 10^8: p must exceed {thresholds(noise, [r])[0]} by enough")
+        click.echo("unreachable")
+        return
+    click.echo(
+        f"{found.min_count} of n votes certify radius {r} at failure probability {failure}; an input with p = {p} gets"
+        f" them with probability {power} or more, and no smaller n does it:"
+    )
+    click.echo(found.n)
+
+
+@click.group("plot")
+def plot_command() -> None:
+    """Draw figures as PNG, SVG or PDF."""
+
+
+@plot_command.command("thresholds", cls=Command)
+@click.option("--k", type=Whole(), required=True, help="Number of categories minus one.")
+@click.option("--alpha", required=True, help="Probabilities of staying, such as 0.1,0.2,0.5.")
+@click.option("--r-max", type=Whole(), default=20, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("thresholds.png"), show_default=True)
+def plot_thresholds_command(k: Any, alpha: str, r_max: Any, out: Path) -> None:
+    """Draw the thresholds against the radius, a line for each α."""
+    noises = [Noise(k, value) for value in alpha.split(",")]
+    columns: list[Column] = []
+    with progress(noises, len(noises), "columns") as bar:
+        columns.extend(column(noise, r_max) for noise in bar)
+    plot_thresholds(columns, out)
+    click.echo(out)
+
+
+def _column_rows(noise: Noise, r_max: int | None, digits: int) -> Iterator[_Row]:
+    bound = column_end(noise, r_max, digits)
+    length = bound + 1 if r_max is not None and bound == r_max else int(0.46 * bound) + 1
+    seconds = length * _SECONDS_A_RADIUS * max(1, digits / 50)
+    if seconds > _WORTH_SAYING:
+        notice(f"about {length:,} radii: about {duration(seconds)}")
+    return _shown(iter_column(noise, r_max, digits), length)
+
+
+def _shown(rows: Iterable[Threshold], length: int) -> Iterator[_Row]:
+    with progress(rows, length, "radii") as bar:
+        for row in bar:
+            yield _Row(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
+
+
+def _paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: int) -> Iterator[_Row]:
+    cells = [PaperCell(noise, d, r) for r in radii]
+    bits = d * noise.weights.z.bit_length()
+    seconds = sum(d * (r + 1) * (r + 2) * bits * _SECONDS_A_PRODUCT_BIT for r in radii) / workers
+    if seconds > _WORTH_SAYING:
+        notice(f"{len(cells)} cells by the paper's algorithm: about {duration(seconds)} on {workers} processes")
+    return _paper_computed(cells, digits, workers if seconds > _WORTH_PROCESSES else 1)
+
+
+def _paper_computed(cells: list[PaperCell], digits: int, workers: int) -> Iterator[_Row]:
+    with ExitStack() as stack:
+        mapper: Mapper = map if workers == 1 else stack.enter_context(ProcessPoolExecutor(workers)).map
+        total = sum(len(cell.ranges()) for cell in cells)
+        bar = stack.enter_context(progress(range(total), total, "ranges of regions"))
+
+        def counted(function: Callable[[range], Partial], ranges: Sequence[range]) -> Iterator[Partial]:
+            for part in mapper(function, ranges):
+                bar.update(1)
+                yield part
+
+        for cell in cells:
+            found = paper_threshold(cell.noise, cell.d, cell.r, digits, counted)
+            yield _Row(found.r, found.value, {"error_bound": str(found.error_bound)})
+
+
+def _print_rows(rows: Iterable[_Row], noise: Noise, digits: int, method: str, output: str) -> None:
+    """Print row by row, so that a column of any length needs no memory."""
+    if output == "csv":
+        click.echo("r,threshold")
+        for row in rows:
+            click.echo(f"{row.r},{row.threshold}")
+    elif output == "json":
+        head = {"k": noise.k, "alpha": str(noise.alpha), "digits": digits, "method": method, "conventions": CONVENTIONS}
+        click.echo(json.dumps(head)[:-1] + ', "rows": [', nl=False)
+        for index, row in enumerate(rows):
+            text = json.dumps({"r": row.r, "threshold": str(row.threshold), **row.extra})
+            click.echo((",\n" if index else "\n") + text, nl=False)
+        click.echo("\n]}")
+    else:
+        click.echo(f"K = {noise.k} ({noise.k + 1} categories), α = {noise.alpha} (total probability of staying)")
+        click.echo(f"{'r':>7}  certified if p exceeds")
+        for row in rows:
+            note = f"  (at most {row.extra['error_bound']} too high)" if "error_bound" in row.extra else ""
+            click.echo(f"{row.r:>7}  {row.threshold}{note}")
+
+
+def _explain_probability(noise: Noise, p: str, p_b: str | None, d: int) -> dict[str, Any]:
+    if p_b is not None:
+        certified = radius(noise, p, d, p_b)
+        top = others = None
+        if certified is not None:
+            upper = min(probability(p_b, "p_b"), 1 - probability(p, "p"))
+            top, others = rho(noise, certified, p), 1 - rho(noise, certified, 1 - upper)
+        return {
+            "p": p,
+            "p_b": p_b,
+            "radius": certified,
+            "top_at_least": _decimal_text(top),
+            "others_at_most": _decimal_text(others),
+        }
+    certificate = certify(noise, p, d)
+    return {
+        "p": p,
+        "radius": certificate.radius,
+        "threshold": _text(certificate.threshold),
+        "next_threshold": _text(certificate.next_threshold),
+        "margin": _decimal_text(certificate.margin),
+    }
+
+
+def _explain_votes(noise: Noise, votes: Votes, d: int) -> dict[str, Any]:
+    certified = radius_from_votes(noise, votes, d)
+    reached = None if certified is None else thresholds(noise, [certified])[0]
+    beyond = 0 if certified is None else certified + 1
+    low = lower_bound(votes)
+    return {
+        "count": votes.count,
+        "n": votes.n,
+        "failure": str(votes.failure),
+        "p_lower": low,
+        "radius": certified,
+        "threshold": _text(reached),
+        "next_threshold": _text(thresholds(noise, [beyond])[0]) if beyond <= d else None,
+        "margin": _decimal_text(None if reached is None else probability(low, "p") - Fraction(reached)),
+        "min_count": None if certified is None else min_count(noise, certified, votes.n, votes.failure),
+        "next_min_count": min_count(noise, beyond, votes.n, votes.failure) if beyond <= d else None,
+    }
+
+
+def _sentence(answer: dict[str, Any]) -> str:
+    if "count" in answer:
+        subject = f"{answer['count']} of {answer['n']} votes: p ≥ {answer['p_lower']!r} at failure {answer['failure']}"
+    elif "p_b" in answer:
+        return f"p = {answer['p']} against at most {answer['p_b']} for every other class"
+    else:
+        subject = f"p = {answer['p']}"
+    if answer["radius"] is None:
+        return f"{subject}, not above {answer['next_threshold']}"
+    rest = f", not above {answer['next_threshold']}" if answer["next_threshold"] else ""
+    return f"{subject}, above {answer['threshold']}{rest}"
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _decimal_text(value: Fraction | None) -> str | None:
+    """Rounded down to 20 digits."""
+    return None if value is None else f"{Decimal(value.numerator * 10**20 // value.denominator).scaleb(-20):f}"

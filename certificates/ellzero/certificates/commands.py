@@ -1,0 +1,82 @@
+"""What the commands of every part share: options read as exact values, errors as one line, progress, notices."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from ellzero.certificates.errors import EllzeroError, InvalidInput
+
+T = TypeVar("T")
+
+
+class Command(click.Command):
+    """A command whose domain errors become one clear line: exit code 2 for a wrong value, 1 for the rest."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InvalidInput as error:
+            names = {param.name for param in self.params}
+            option = f"--{error.field.replace('_', '-')}" if error.field in names else error.field
+            raise click.UsageError(str(error).replace(error.field, option, 1), ctx) from error
+        except EllzeroError as error:
+            raise click.ClickException(str(error)) from error
+
+
+class Whole(click.ParamType[Any]):
+    """A whole number; other text goes through as it is, so that the library says what the field allows."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return int(value) if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9_]*[0-9]", value) else value
+
+
+class Radii(click.ParamType[Any]):
+    """Radii such as ``8``, ``1,4,7`` or ``1:8`` (both ends included)."""
+
+    name = "radii"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        radii: list[int] = []
+        for part in value.split(","):
+            if not re.fullmatch(r"\d+(:\d+)?", part):
+                raise click.UsageError(f"--r must be radii of at least 0 such as 8, 1,4,7 or 1:8; got '{value}'", ctx)
+            low, _, high = part.partition(":")
+            radii.extend(range(int(low), int(high or low) + 1))
+        return radii
+
+
+def noise_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--k and --alpha."""
+    command = click.option("--alpha", required=True, help="Total probability of staying, in (0, 1): 0.8 or 4/5.")(
+        command
+    )
+    return click.option(
+        "--k", type=Whole(), required=True, help="Number of categories minus one: 255 for bytes, 1 for bits."
+    )(command)
+
+
+def notice(text: str) -> None:
+    """A line for the person at the terminal, apart from the output."""
+    click.echo(f"ellzero: {text}", err=True)
+
+
+def progress(items: Iterable[T], length: int, label: str) -> "click._termui_impl.ProgressBar[T]":
+    """A progress bar on standard error, or silence where that is not a terminal."""
+    return click.progressbar(
+        items, length=length, label=label, file=sys.stderr, show_pos=True, hidden=not sys.stderr.isatty()
+    )
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it."""
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,111 @@
+"""From probabilities to a certified radius: the one-class rule, the two-class rule, and why."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from ellzero.certificates import walk
+from ellzero.certificates._inputs import RationalLike, integer, probability
+from ellzero.certificates.discrete import rho
+from ellzero.certificates.engine import radius_bound, thresholds
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.rounding import ExceedsQuestion
+
+MAX_DIMENSION = 2**31 - 1
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certified radius and its reason. ``radius`` None means abstain: not even r = 0 is certified.
+
+    ``threshold`` is the ceiling of τ_radius that p exceeds, ``next_threshold`` that of τ_{radius+1}, which it does
+    not (None at radius d), ``margin`` how far p lies above the first.
+    """
+
+    noise: Noise
+    p: Fraction
+    d: int
+    radius: int | None
+    threshold: Decimal | None
+    next_threshold: Decimal | None
+    margin: Fraction | None
+
+
+def radius(noise: Noise, p: RationalLike, d: int, p_b: RationalLike | None = None) -> int | None:
+    """The largest r ≤ d such that every x̄ with ‖x−x̄‖₀ ≤ r gets the same answer as x; None to abstain.
+
+    ``p`` is a lower bound of the probability of the top class at x (a float counts as its exact value). With
+    ``p`` alone: the largest r with p > τ_r, and p ≤ 1/2 abstains. With ``p_b``, an upper bound of the
+    probability of *every* other class, the condition is ρ_r(p) > 1 − ρ_r(1−p_b) with p_b := min(p_b, 1−p); then
+    p may be below 1/2, and p ≤ p_b abstains. Exact in both.
+
+    >>> radius(Noise(255, "0.2"), "0.99", 150528)
+    3
+    """
+    top = probability(p, "p")
+    d = integer(d, "d", 1, MAX_DIMENSION)
+    if p_b is None:
+        return _one_class(noise, top, d)
+    return _two_class(noise, top, min(probability(p_b, "p_b"), 1 - top), d)
+
+
+def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20) -> Certificate:
+    """The one-class `radius` together with the thresholds it lies between."""
+    exact_p = probability(p, "p")
+    certified = radius(noise, exact_p, d)
+    if certified is None:
+        return Certificate(noise, exact_p, d, None, None, thresholds(noise, [0], digits)[0], None)
+    around = thresholds(noise, [certified, certified + 1], digits)
+    return Certificate(
+        noise,
+        exact_p,
+        d,
+        certified,
+        around[0],
+        around[1] if certified < d else None,
+        exact_p - Fraction(around[0]),
+    )
+
+
+def certifies(noise: Noise, r: int, p_a: Fraction, p_b: Fraction) -> bool:
+    """The two-class condition at exactly r: ρ_r(p_A) > 1 − ρ_r(1−p_B)."""
+    return rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b)
+
+
+def _one_class(noise: Noise, p: Fraction, d: int) -> int | None:
+    if p <= _HALF:
+        return None
+    if p == 1 or noise.is_flat:
+        return d
+    certified = -1
+    for exceeds in walk.answers(noise, ExceedsQuestion(p), min(d, radius_bound(noise, 1 - p))):
+        if not exceeds:
+            break
+        certified += 1
+        if certified == d:
+            break
+    return certified
+
+
+def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int) -> int | None:
+    """Doubling, then bisection: ρ_r never grows with r, so certified radii are 0, 1, …, R."""
+    if p_a <= p_b:
+        return None
+    if p_a == 1 or noise.is_flat:
+        return d
+    certified = _one_class(noise, p_a, d) or 0  # the two-class rule is never weaker
+    step, beyond = 1, d + 1
+    while certified + step <= d:
+        if not certifies(noise, certified + step, p_a, p_b):
+            beyond = certified + step
+            break
+        certified += step
+        step *= 2
+    while beyond - certified > 1:
+        middle = (certified + beyond) // 2
+        if certifies(noise, middle, p_a, p_b):
+            certified = middle
+        else:
+            beyond = middle
+    return certified

@@ -1,0 +1,159 @@
+"""Thresholds τ_r = ρ_r⁻¹(1/2), exactly rounded up: single ones, lists and whole walk."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from typing import Literal, NamedTuple, TypeVar
+
+from ellzero.certificates import cell, walk
+from ellzero.certificates._balls import Undecided, arb, ball, bounds, fmpz, precision
+from ellzero.certificates._inputs import integer
+from ellzero.certificates.errors import InvalidInput
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.paper import paper_threshold
+from ellzero.certificates.rounding import CeilingQuestion, LeastDoubleQuestion, RowQuestion, decimal
+
+T = TypeVar("T")
+Method = Literal["engine", "paper"]
+
+MAX_DIGITS = 1_000
+_EXACT_CELL_BITS = 4_096
+# A radius of a column costs about four times a step of a single cell, which takes r of them.
+_COLUMN_COST = 4
+
+
+class Threshold(NamedTuple):
+    """One row: a probability p certifies radius ``r`` iff p > τ_r.
+
+    ``value`` is the least decimal ≥ τ_r with the digits asked for, and ``exact`` says that τ_r is that decimal.
+    ``min_p`` is the least double > τ_r: a double p certifies r iff p ≥ min_p.
+    """
+
+    noise: Noise
+    r: int
+    value: Decimal
+    exact: bool
+    min_p: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """The thresholds of r = 0, 1, …, and whether they end because all further ones round up to 1."""
+
+    noise: Noise
+    digits: int
+    rows: tuple[Threshold, ...]
+    saturated: bool
+
+
+def thresholds(
+    noise: Noise, radii: Iterable[int], digits: int = 20, *, method: Method = "engine", d: int | None = None
+) -> list[Decimal]:
+    """⌈τ_r·10^digits⌉/10^digits for each radius, in the order given.
+
+    The decimals are what exact arithmetic gives, for any r. With ``method="paper"`` they come from the paper's
+    own algorithm for inputs of ``d`` coordinates instead: upper bounds within `paper.PaperThreshold.error_bound`.
+
+    >>> thresholds(Noise(1, "4/5"), [1, 4], digits=5)
+    [Decimal('0.87500'), Decimal('0.99275')]
+    """
+    wanted = [integer(r, "r", 0) for r in radii]
+    check_digits(digits)
+    if d is not None:
+        d = integer(d, "d", 1)
+        for r in wanted:
+            integer(r, "r", 0, d)
+    if method == "paper":
+        if d is None:
+            raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
+        return [paper_threshold(noise, d, r, digits).value for r in wanted]
+    if method != "engine":
+        raise InvalidInput("method", "'engine' or 'paper'", method)
+    units = _ceilings(noise, sorted(set(wanted)), digits)
+    return [decimal(units[r], digits) for r in wanted]
+
+
+def column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Column:
+    """τ_0 … τ_{r_max}, ended early at the first that rounds up to 1: every later one does too, since τ_r never falls.
+
+    A flat noise (α = β) has τ_r = 1/2 for every r and one row. About 5 µs a radius, whatever r is.
+    """
+    rows = tuple(iter_column(noise, r_max, digits))
+    return Column(noise, digits, rows, saturated=rows[-1].value == 1)
+
+
+def iter_column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Threshold]:
+    """The rows of `column` as they are computed, in bounded memory."""
+    digits = check_digits(digits)
+    last = column_end(noise, r_max, digits)
+    one = 10**digits
+    for r, (ceiling, least) in enumerate(islice(walk.answers(noise, RowQuestion(digits), last), last + 1)):
+        yield Threshold(noise, r, decimal(ceiling.units, digits), ceiling.exact, least)
+        if ceiling.units == one:
+            return
+
+
+def column_end(noise: Noise, r_max: int | None, digits: int) -> int:
+    """A radius that the column certainly does not go beyond."""
+    bound = saturation_bound(noise, digits)
+    return bound if r_max is None else min(bound, integer(r_max, "r_max", 0))
+
+
+def min_p(noise: Noise, r: int) -> float:
+    """The least double that certifies radius r: the least double > τ_r. Exact; 1.0 when no smaller one does."""
+    return answer_at(noise, integer(r, "r", 0), LeastDoubleQuestion())
+
+
+def saturation_bound(noise: Noise, digits: int) -> int:
+    """A radius from which on τ_r > 1 − 10^-digits, so that every threshold rounds up to 1."""
+    return radius_bound(noise, Fraction(1, 10**digits))
+
+
+def radius_bound(noise: Noise, room: Fraction) -> int:
+    """A radius from which on 1 − τ_r < room, proved by 1 − τ_r ≤ 2·B^(2r), B = (m + 2√(ab))/z = 1 − (√a − √b)²/z.
+
+    The first such radius is about 0.45 times it where room is small. 0 for a flat noise, which needs one row only.
+    """
+    if noise.is_flat:
+        return 0
+    a, _, b, z = noise.weights.descending
+    with precision(64 + 4 * z.bit_length()):  # √a − √b cancels at most the bits of a
+        missing = (arb(fmpz(a)).sqrt() - arb(fmpz(b)).sqrt()) ** 2 / fmpz(z)
+        return int(bounds((ball(room) / 2).log() / (2 * (1 - missing).log()))[1]) + 1
+
+
+def answer_at(noise: Noise, r: int, question: walk.Question[T]) -> T:
+    """The answer for one radius: in exact integers where they are small, otherwise from a ball (Ziv's method)."""
+    if noise.is_flat or r * noise.weights.z.bit_length() <= max(_EXACT_CELL_BITS, 4 * question.bits):
+        return question.of_exact(*cell.complement(noise, r))
+    if r >= radius_bound(noise, Fraction(1, 1 << question.bits)):
+        return question.of_exact(1, 2 << question.bits)  # as for every 1 − τ_r this small
+    for guard in (64, 256):
+        try:
+            with precision(bits := question.bits + guard):
+                return question.of_ball(cell.complement_ball(noise, r, bits))
+        except Undecided:
+            continue
+    return question.of_exact(*cell.complement(noise, r))
+
+
+def check_digits(digits: int) -> int:
+    """``digits`` as an int in 1..1000."""
+    return integer(digits, "digits", 1, MAX_DIGITS)
+
+
+def _ceilings(noise: Noise, radii: list[int], digits: int) -> dict[int, int]:
+    """⌈τ_r·10^digits⌉ for sorted distinct radii, by the cheaper of single cells and one column."""
+    question = CeilingQuestion(digits)
+    if not radii or sum(radii) <= _COLUMN_COST * radii[-1]:
+        return {r: answer_at(noise, r, question).units for r in radii}
+    last = min(radii[-1], saturation_bound(noise, digits))
+    units = dict.fromkeys(radii, question.of_exact(1, 2).units if noise.is_flat else question.scale)
+    for r, ceiling in enumerate(islice(walk.answers(noise, question, last), last + 1)):
+        if ceiling.units == question.scale:
+            break
+        if r in units:
+            units[r] = ceiling.units
+    return units

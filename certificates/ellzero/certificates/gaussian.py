@@ -1,0 +1,70 @@
+"""Gaussian noise N(0, σ²I): its ℓ2 radius, the ℓ0 radius that follows on a grid, and the matching of σ with α.
+
+A radius R certifies every ‖δ‖₂ < R. The doubles returned lie strictly below the exact R; p ≤ 1/2 abstains (None).
+"""
+
+from fractions import Fraction
+from math import ceil, inf
+
+from ellzero.certificates._balls import Undecided, arb, ball, bounds, decided, double_below, nearest_double
+from ellzero.certificates._inputs import RationalLike, exact, integer, positive, probability
+from ellzero.certificates.errors import InvalidInput
+
+_HALF = Fraction(1, 2)
+_CAP_BITS = 1_024
+
+
+def gaussian_l2_radius(sigma: RationalLike, p: RationalLike) -> float | None:
+    """The largest double below R = σ·Φ⁻¹(p); infinity at p = 1, where every δ is certified."""
+    deviation, top = positive(sigma, "sigma"), probability(p, "p")
+    if top <= _HALF:
+        return None
+    if top == 1:
+        return inf
+    return double_below(lambda _: ball(deviation) * normal_quantile(top))
+
+
+def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | None:
+    """The largest r ≤ d with √r < σ·Φ⁻¹(p): what the ℓ2 certificate says of inputs in {0, 1/K, …, 1}^d.
+
+    Changing r coordinates moves such an input by at most √r, whatever K is.
+    """
+    deviation, top = positive(sigma, "sigma"), probability(p, "p")
+    d = integer(d, "d", 1)
+    if top <= _HALF:
+        return None
+    if top == 1:
+        return d
+
+    def largest(bits: int) -> int:
+        low, high = bounds((ball(deviation) * normal_quantile(top)) ** 2)
+        if ceil(low) != ceil(high) and bits < _CAP_BITS:
+            raise Undecided
+        return ceil(low) - 1  # at the cap the smaller one, which is safe
+
+    return min(d, decided(largest, 128, _CAP_BITS))
+
+
+def sigma_for_alpha(alpha: RationalLike) -> float:
+    """σ = 1/(2Φ⁻¹(α)), the Gaussian that keeps a bit of {0, 1}, read by rounding, with probability α. α > 1/2."""
+    allowed = "a number strictly between 1/2 and 1"
+    stay = exact(alpha, "alpha", allowed)
+    if not _HALF < stay < 1:
+        raise InvalidInput("alpha", allowed, alpha)
+    return nearest_double(lambda _: 1 / (2 * normal_quantile(stay)))
+
+
+def alpha_for_sigma(sigma: RationalLike) -> float:
+    """α = Φ(1/(2σ)), the inverse of `sigma_for_alpha`."""
+    deviation = positive(sigma, "sigma")
+    return nearest_double(lambda _: normal_cdf(1 / (2 * ball(deviation))))
+
+
+def normal_cdf(x: arb) -> arb:
+    """A ball for Φ(x)."""
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def normal_quantile(p: Fraction) -> arb:
+    """A ball for Φ⁻¹(p), 1/2 < p < 1, accurate near 1 as well."""
+    return arb(2).sqrt() * (2 * ball(1 - p)).erfcinv()

@@ -1,0 +1,73 @@
+"""The discrete noise: what K and α mean, and the integers that everything else is computed from."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import gcd
+from typing import NamedTuple
+
+from ellzero.certificates._inputs import RationalLike, integer, shortest
+from ellzero.certificates.errors import InvalidInput
+
+MAX_K = 10**8
+_LARGEST_PART = 2**63 - 1
+_ALPHA = "a rational number strictly between 0 and 1, such as 0.8 or 4/5, whose parts fit 63 bits"
+
+
+class Weights(NamedTuple):
+    """α : (K−1)β : β as coprime integers a : m : b, and their sum z.
+
+    On a coordinate in which x and x̄ differ the noisy value equals x with probability a/z, is one of the
+    K−1 values that are neither with probability m/z, and equals x̄ with probability b/z.
+    """
+
+    a: int
+    m: int
+    b: int
+    z: int
+
+    @property
+    def descending(self) -> "Weights":
+        """The same with a ≥ b. Exchanging a and b only reverses the order of the likelihood ratios."""
+        return self if self.a >= self.b else Weights(self.b, self.m, self.a, self.z)
+
+
+@dataclass(frozen=True, init=False)
+class Noise:
+    """Keep a coordinate with probability α, otherwise move it to one of the K *other* values.
+
+    ``k`` is the number of categories **minus one** (255 for bytes, 1 for bits), 1 ≤ K ≤ 10^8.
+    ``alpha`` is the **total** probability of staying, a rational in (0, 1): "0.8", "4/5", a Fraction or a
+    Decimal; a float is read as its shortest decimal. Each other value has probability β = (1−α)/K.
+    """
+
+    k: int
+    alpha: Fraction
+
+    def __init__(self, k: int, alpha: RationalLike) -> None:
+        fraction = shortest(alpha, "alpha", _ALPHA)
+        if not 0 < fraction < 1 or fraction.denominator > _LARGEST_PART:
+            raise InvalidInput("alpha", _ALPHA, alpha)
+        object.__setattr__(self, "k", integer(k, "k", 1, MAX_K))
+        object.__setattr__(self, "alpha", fraction)
+
+    @property
+    def beta(self) -> Fraction:
+        """Probability (1−α)/K of each of the other values."""
+        return (1 - self.alpha) / self.k
+
+    @property
+    def is_flat(self) -> bool:
+        """α = β: the noise forgets the coordinate, so x and x̄ look alike and every p > 1/2 certifies d."""
+        return self.weights.a == self.weights.b
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The integers a, m, b with a : m : b = α : (K−1)β : β."""
+        stay, leave = self.alpha.numerator, self.alpha.denominator - self.alpha.numerator
+        a, m, b = stay * self.k, (self.k - 1) * leave, leave
+        common = gcd(a, b)  # divides m as well, a multiple of b
+        return Weights(a // common, m // common, b // common, (a + m + b) // common)
+
+    def __repr__(self) -> str:
+        return f"Noise(k={self.k}, alpha='{self.alpha}')"

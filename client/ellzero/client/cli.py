@@ -1,0 +1,59 @@
+"""The root command ``ellzero``. It knows no other part: each announces its commands as entry points."""
+
+import sys
+from importlib.metadata import EntryPoint, entry_points, version
+
+import click
+
+_GROUP = "ellzero.commands"
+
+
+class InstalledCommands(click.Group):
+    """Sub-commands from the installed parts, imported only when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_entries())
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        entry = _entries().get(name)
+        if entry is None:
+            return None
+        try:
+            command = entry.load()
+        except ModuleNotFoundError as missing:
+            return _unavailable(name, missing.name or str(missing))
+        if not isinstance(command, click.Command):
+            raise TypeError(f"the entry point {entry.value} is not a command")
+        return command
+
+
+@click.group(cls=InstalledCommands, invoke_without_command=True)
+@click.version_option(version("ellzero"), prog_name="ellzero")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Exact certificates of ℓ0 robustness for randomly smoothed classifiers."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """Run the command line. A user's mistake is one line on standard error and exit code 2."""
+    try:
+        cli.main(prog_name="ellzero", standalone_mode=False)
+    except click.ClickException as error:
+        click.echo(f"ellzero: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("ellzero: interrupted", err=True)
+        sys.exit(130)
+
+
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=_GROUP)}
+
+
+def _unavailable(name: str, module: str) -> click.Command:
+    def explain() -> None:
+        raise click.ClickException(f"{name} needs the Python module {module}, which is not installed")
+
+    return click.Command(name, callback=explain, help=f"(not installed: needs {module})", add_help_option=False)

@@ -1,0 +1,57 @@
+"""Single cells, exact and enclosed, against the whole space and the general lemma."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, strategies as st
+from oracles import brute_force
+from oracles.strategies import noises
+
+from ellzero.certificates import Noise, cell, rho_inverse
+from ellzero.certificates._balls import Undecided, bounds, precision
+
+HALF = Fraction(1, 2)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("alpha", ["1/10", "1/5", "1/4", "1/3", "1/2", "4/5", "97/100"])
+def test_thresholds_are_those_of_the_whole_space(k: int, alpha: str) -> None:
+    noise = Noise(k, alpha)
+    for d in range(1, 6 if k < 3 else 5):
+        for r in range(d + 1):
+            space = brute_force.outcomes(d, k, noise.alpha, r)
+            assert cell.threshold(noise, r) == brute_force.rho_inverse(space, HALF)
+
+
+@given(noises(), st.integers(0, 60))
+def test_a_cell_is_the_general_lemma_at_one_half(noise: Noise, r: int) -> None:
+    assert cell.threshold(noise, r) == rho_inverse(noise, r, HALF)
+
+
+@given(noises(), st.integers(0, 120), st.integers(40, 400))
+def test_the_ball_contains_the_exact_value(noise: Noise, r: int, bits: int) -> None:
+    exact = 1 - cell.threshold(noise, r)
+    try:
+        with precision(bits):
+            low, high = bounds(cell.complement_ball(noise, r, bits))
+    except Undecided:  # F = 1/2 exactly, or almost: the caller goes to integers
+        return
+    assert low <= exact <= high
+    assert high - low <= exact / 2 ** (bits - 24)
+
+
+@given(noises(), st.integers(0, 80))
+def test_thresholds_never_fall_and_stay_below_one(noise: Noise, r: int) -> None:
+    here, further = cell.threshold(noise, r), cell.threshold(noise, r + 1)
+    assert HALF <= here <= further < 1
+    assert (further == HALF) == noise.is_flat
+
+
+def test_values_computed_by_hand() -> None:
+    assert [cell.threshold(Noise(1, "4/5"), r) for r in range(5)] == [
+        HALF,
+        Fraction("0.875"),
+        Fraction("0.96875"),
+        Fraction("0.9921875"),
+        Fraction("0.99275"),
+    ]

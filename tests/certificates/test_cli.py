@@ -1,0 +1,210 @@
+"""The command line: what it prints, and one clear line with exit code 2 for every mistake."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ellzero.certificates import Noise, column, commands
+from ellzero.client.cli import main
+
+
+class Run(NamedTuple):
+    code: str | int | None
+    out: str
+    err: str
+
+
+Ellzero = Callable[..., Run]
+
+
+@pytest.fixture
+def ellzero(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ellzero:
+    def run(line: str) -> Run:
+        monkeypatch.setattr(sys, "argv", ["ellzero", *line.split()])
+        code: str | int | None = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code
+        return Run(code, *capsys.readouterr())
+
+    return run
+
+
+def test_thresholds_as_a_table_say_their_conventions(ellzero: Ellzero) -> None:
+    run = ellzero("thresholds --k 255 --alpha 0.1 --r-max 7")
+    assert (run.code, run.err) == (0, "")
+    lines = run.out.splitlines()
+    assert lines[0] == "K = 255 (256 categories), α = 1/10 (total probability of staying)"
+    assert lines[-1].split() == ["7", "0.98739814896523242496"]
+    assert len(lines) == 10
+
+
+def test_thresholds_as_csv(ellzero: Ellzero) -> None:
+    run = ellzero("thresholds --k 1 --alpha 4/5 --r-max 2 --digits 6 --format csv")
+    assert run.out == "r,threshold\n0,0.500000\n1,0.875000\n2,0.968750\n"
+
+
+def test_thresholds_as_json(ellzero: Ellzero) -> None:
+    found = json.loads(ellzero("thresholds --k 1 --alpha 0.8 --r-max 1 --format json").out)
+    assert (found["k"], found["alpha"], found["digits"], found["method"]) == (1, "4/5", 20, "engine")
+    assert found["conventions"]["alpha"] == "total probability of staying"
+    assert found["rows"][1] == {
+        "r": 1,
+        "threshold": "0.87500000000000000000",
+        "exact": True,
+        "min_p": 0.8750000000000001,
+    }
+
+
+def test_thresholds_go_to_saturation_by_themselves(ellzero: Ellzero) -> None:
+    lines = ellzero("thresholds --k 1 --alpha 0.8 --format csv").out.splitlines()
+    assert [line.partition(",")[2] for line in lines[1:]] == [str(row.value) for row in column(Noise(1, "0.8")).rows]
+    assert lines[-1] == "52,1.00000000000000000000"
+
+
+def test_chosen_radii(ellzero: Ellzero) -> None:
+    run = ellzero("thresholds --k 255 --alpha 0.1 --r 7,0:1 --format csv --digits 3")
+    assert run.out.splitlines() == ["r,threshold", "7,0.988", "0,0.500", "1,0.597"]
+
+
+def test_the_paper_s_method_reports_its_error_bound(ellzero: Ellzero) -> None:
+    found = json.loads(ellzero("thresholds --k 255 --alpha 0.1 --r 7 --method paper --d 784 --format json").out)
+    assert found["method"] == "paper"
+    assert found["rows"] == [
+        {"r": 7, "threshold": "0.98739814896523242496", "error_bound": "1.00000000000000000001E-20"}
+    ]
+
+
+def test_r_max_beyond_d_is_cut_with_a_notice(ellzero: Ellzero) -> None:
+    run = ellzero("thresholds --k 1 --alpha 0.8 --r-max 9 --d 2 --format csv --digits 2")
+    assert run.code == 0
+    assert run.out == "r,threshold\n0,0.50\n1,0.88\n2,0.97\n"
+    assert run.err == "ellzero: --r-max is cut at d = 2: no more coordinates can change\n"
+
+
+def test_radius_is_the_last_line(ellzero: Ellzero) -> None:
+    assert ellzero("radius --p 0.99 --k 255 --alpha 0.2 --d 150528").out.splitlines()[-1] == "3"
+    assert ellzero("radius --p 0.5 --k 255 --alpha 0.2 --d 150528").out.splitlines()[-1] == "abstain"
+    assert ellzero("radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 150528").out.splitlines()[-1] == "2"
+    votes = "radius --count 99900 --n 100000 --failure 0.001 --k 255 --alpha 0.2 --d 150528"
+    assert ellzero(votes).out.splitlines()[-1] == "7"
+
+
+def test_radius_in_json_says_why(ellzero: Ellzero) -> None:
+    found = json.loads(ellzero("radius --p 0.99 --k 255 --alpha 0.2 --d 150528 --json").out)
+    assert found["radius"] == 3
+    assert found["threshold"] == "0.97898829668830238747"
+    assert found["next_threshold"] == "0.99493645881485561183"
+    assert found["margin"] == "0.01101170331169761253"
+    found = json.loads(ellzero("radius --count 99900 --n 100000 --k 255 --alpha 0.2 --d 150528 --json").out)
+    assert (found["radius"], found["min_count"], found["next_min_count"]) == (7, 99900, 99991)
+    found = json.loads(ellzero("radius --p 0.2 --k 255 --alpha 0.2 --d 150528 --json").out)
+    assert (found["radius"], found["threshold"]) == (None, None)
+
+
+def test_radius_with_two_classes_in_json_says_why(ellzero: Ellzero) -> None:
+    found = json.loads(ellzero("radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 150528 --json").out)
+    assert found["radius"] == 2
+    assert float(found["top_at_least"]) > float(found["others_at_most"])
+    found = json.loads(ellzero("radius --p 0.1 --p-b 0.2 --k 255 --alpha 0.1 --d 150528 --json").out)
+    assert (found["radius"], found["top_at_least"], found["others_at_most"]) == (None, None, None)
+
+
+def test_plan(ellzero: Ellzero) -> None:
+    assert ellzero("plan --k 255 --alpha 0.2 --r 3 --p 0.99").out.splitlines()[-1] == "2482"
+    assert ellzero("plan --k 255 --alpha 0.2 --n 100000 --d 150528").out.splitlines()[-1] == "8"
+    run = ellzero("plan --k 255 --alpha 0.2 --r 3 --p 0.9")
+    assert run.code == 0
+    assert run.out.splitlines()[-1] == "unreachable"
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_plots_are_written(ellzero: Ellzero, tmp_path: Path, suffix: str, start: bytes) -> None:
+    out = tmp_path / f"figure.{suffix}"
+    run = ellzero(f"plot thresholds --k 255 --alpha 0.1,0.2,1/256 --r-max 12 --out {out}")
+    assert (run.code, run.out) == (0, f"{out}\n")
+    assert out.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        *(
+            (f"thresholds --k 1 --alpha {alpha}", "--alpha must be a rational number strictly between 0 and 1")
+            for alpha in ("0", "1", "1.5", "x", "NaN", "1/0")
+        ),
+        ("thresholds --k 0 --alpha 0.5", "--k must be an integer from 1 to 100000000; got 0"),
+        ("thresholds --k x --alpha 0.5", "--k must be an integer from 1 to 100000000; got 'x'"),
+        ("thresholds --alpha 0.5", "Missing option '--k'."),
+        ("thresholds --k 1 --alpha 0.8 --r-max -1", "--r-max must be an integer of at least 0; got -1"),
+        ("thresholds --k 1 --alpha 0.8 --r-max 1.5", "--r-max must be an integer of at least 0; got '1.5'"),
+        ("thresholds --k 1 --alpha 0.8 --r -1", "--r must be radii of at least 0"),
+        ("thresholds --k 1 --alpha 0.8 --r 5 --d 4", "--r must be an integer from 0 to 4; got 5"),
+        ("thresholds --k 1 --alpha 0.8 --r 5 --d 4 --method paper", "--r must be an integer from 0 to 4; got 5"),
+        ("thresholds --k 1 --alpha 0.8 --digits 0", "--digits must be an integer from 1 to 1000; got 0"),
+        ("thresholds --k 1 --alpha 0.8 --method paper", "--d must be given for the paper's method"),
+        ("thresholds --k 1 --alpha 0.8 --d 0", "--d must be an integer of at least 1; got 0"),
+        ("radius --p 1.1 --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got '1.1'"),
+        ("radius --p -0.1 --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got '-0.1'"),
+        ("radius --p nan --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got 'nan'"),
+        ("radius --count 3 --n 2 --k 1 --alpha 0.8 --d 4", "--count must be an integer from 0 to 2; got 3"),
+        ("radius --count 3 --k 1 --alpha 0.8 --d 4", "--count and --n go together"),
+        ("radius --k 1 --alpha 0.8 --d 4", "give either --p, or --count and --n"),
+        ("radius --p 0.9 --count 3 --n 4 --k 1 --alpha 0.8 --d 4", "give either --p, or --count and --n"),
+        ("radius --count 3 --n 4 --p-b 0.1 --k 1 --alpha 0.8 --d 4", "--p-b goes with --p"),
+        ("plan --k 1 --alpha 0.8", "give either --r and --p, or --n and --d"),
+        ("plan --k 1 --alpha 0.8 --n 5", "--n needs --d"),
+        ("plan --k 1 --alpha 0.8 --n 5 --d 4 --r 1", "give either --n and --d, or --r and --p"),
+        ("plan --k 1 --alpha 0.8 --r 5 --p 0.9 --d 4", "--r must be an integer from 0 to 4; got 5"),
+        ("plot thresholds --k 1 --alpha 0.8 --out x.bmp", "--out must be a file name that ends in .png, .svg, .pdf"),
+        ("plot thresholds --k 1 --alpha 0.8 --out /nowhere/x.png", "--out must be in a folder that exists"),
+        ("nonsense", "No such command 'nonsense'."),
+        ("thresholds --nonsense", "No such option '--nonsense'."),
+    ],
+)
+def test_a_mistake_is_one_clear_line_and_exit_code_2(ellzero: Ellzero, line: str, message: str) -> None:
+    run = ellzero(line)
+    assert run.code == 2
+    assert run.out == ""
+    assert run.err.startswith(f"ellzero: {message}")
+    assert run.err.count("\n") == 1
+
+
+def test_long_work_says_what_it_will_cost_before_it_starts() -> None:
+    """Ten million radii, stopped by the reader after the first lines."""
+    command = [sys.executable, "-m", "ellzero", "thresholds", "--k", "1", "--alpha", "0.5001", "--format", "csv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = [process.stdout.readline() for _ in range(2)]
+        process.stdout.close()
+        notices = process.stderr.read()
+    assert first[0] == "r,threshold\n"
+    assert notices.startswith("ellzero: about ")
+    assert notices.count("\n") == 1, "no progress bar in a pipe, and no traceback when the reader goes away"
+    assert process.returncode == 1
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(list[str]):
+        def write(self, text: str) -> None:
+            self.append(text)
+
+        def flush(self) -> None:
+            pass
+
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with commands.progress(range(3), 3, "work") as bar:
+        list(bar)
+    assert "work" in "".join(terminal)
+    assert "3/3" in "".join(terminal)

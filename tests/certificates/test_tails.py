@@ -1,0 +1,56 @@
+"""Binomial tails: enclosures contain the exact sums, and ties are decided exactly or not at all."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, strategies as st
+from oracles import brute_force
+from oracles.strategies import noises, probabilities
+
+from ellzero.certificates import Noise, cell, tails
+from ellzero.certificates._balls import ball, bounds, precision
+from ellzero.certificates.tails import Chance, ThresholdChance, compare_tail
+
+
+@given(st.integers(1, 60), st.integers(-1, 61), probabilities(1000), st.integers(30, 300))
+def test_the_ball_contains_the_tail(n: int, k: int, q: Fraction, bits: int) -> None:
+    exact = brute_force.binomial_tail(n, max(k, 0), q)
+    with precision(bits):
+        enclosure = tails.tail_ball(n, k, ball(q))
+        assert not enclosure.is_finite() or bounds(enclosure)[0] <= exact <= bounds(enclosure)[1]
+    assert tails.exact_tail(n, k, q) == exact
+
+
+@given(st.integers(1, 40), st.integers(0, 40), probabilities(50), probabilities(50))
+def test_comparisons_are_those_of_exact_sums(n: int, k: int, q: Fraction, bound: Fraction) -> None:
+    excess = brute_force.binomial_tail(n, k, q) - bound
+    assert compare_tail(n, k, Chance(q), bound) == (excess > 0) - (excess < 0)
+
+
+@given(st.integers(1, 40), st.integers(0, 40), probabilities(50))
+def test_exact_ties_are_found(n: int, k: int, q: Fraction) -> None:
+    tie = brute_force.binomial_tail(n, k, q)
+    assert compare_tail(n, k, Chance(q), tie) == 0
+    assert compare_tail(n, k, Chance(q), tie + Fraction(1, 10**50)) == -1
+    assert compare_tail(n, k, Chance(q), tie - Fraction(1, 10**50)) == 1
+
+
+def test_a_tie_that_is_too_large_to_check_proves_nothing() -> None:
+    n = 100_000
+    assert compare_tail(n, n, Chance(Fraction(12345, 1 << 20)), Fraction(12345, 1 << 20) ** n) is None
+
+
+@given(noises(), st.integers(0, 40))
+def test_a_threshold_as_a_chance(noise: Noise, r: int) -> None:
+    chance, exact = ThresholdChance(noise, r), cell.threshold(noise, r)
+    assert chance.exact == exact
+    assert chance.size >= exact.denominator.bit_length()
+
+
+@pytest.mark.parametrize(("k", "alpha", "r"), [(1, "0.51", 3_000), (31, "0.03", 2_000)])
+def test_a_threshold_of_a_large_radius_as_a_chance(k: int, alpha: str, r: int) -> None:
+    noise = Noise(k, alpha)
+    with precision(128):
+        low, high = bounds(ThresholdChance(noise, r).ball(128))
+    assert low <= cell.threshold(noise, r) <= high
+    assert high - low < Fraction(1, 1 << 100)

@@ -1,0 +1,104 @@
+"""Votes: the least count is the least, the lower bound is rounded down, and both say the same."""
+
+from fractions import Fraction
+from math import nextafter
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from oracles import brute_force
+from oracles.strategies import noises
+
+from ellzero.certificates import (
+    InvalidInput,
+    Noise,
+    Votes,
+    cell,
+    lower_bound,
+    min_count,
+    radius,
+    radius_from_votes,
+    reachable_radius,
+)
+from ellzero.certificates.tails import Chance, compare_tail
+
+failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
+
+
+@settings(max_examples=60)
+@given(noises(), st.integers(0, 12), st.integers(1, 80), failures)
+def test_min_count_is_the_least_count(noise: Noise, r: int, n: int, failure: Fraction) -> None:
+    tau = cell.threshold(noise, r)
+    slow = next((k for k in range(n + 1) if brute_force.binomial_tail(n, k, tau) < failure), None)
+    assert min_count(noise, r, n, failure) == slow
+
+
+def test_counts_computed_by_hand() -> None:
+    found = [min_count(Noise(255, "1/5"), r, 100_000, "0.001") for r in range(1, 11)]
+    assert found == [70136, 85719, 98039, 99563, 99679, 99793, 99900, 99991, None, None]
+
+
+def test_an_exact_tie_does_not_certify() -> None:
+    """P[Bin(10, 1/2) ≥ 10] is 2^-10 exactly, which is not below 2^-10."""
+    assert min_count(Noise(1, "1/2"), 0, 10, "1/1024") is None
+    assert min_count(Noise(1, "1/2"), 0, 10, "1/1023") == 10
+    assert radius_from_votes(Noise(1, "0.8"), Votes(10, 10, "1/1024"), 5) is None
+
+
+@pytest.mark.parametrize(("n", "failure"), [(10**8, "0.001"), (10**8, "1e-30"), (10**7, "0.5")])
+def test_a_hundred_million_votes(n: int, failure: str) -> None:
+    noise = Noise(255, "0.2")
+    found = min_count(noise, 2, n, failure)
+    assert found is not None
+    tau = Chance(cell.threshold(noise, 2))
+    assert compare_tail(n, found, tau, Fraction(failure)) == -1
+    assert compare_tail(n, found - 1, tau, Fraction(failure)) == 1
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 60), st.data(), failures)
+def test_the_lower_bound_is_the_largest_double_that_is_one(n: int, data: st.DataObject, failure: Fraction) -> None:
+    count = data.draw(st.integers(0, n))
+    low = lower_bound(Votes(count, n, failure))
+    if count == 0:
+        assert low == 0.0
+        return
+    assert brute_force.binomial_tail(n, count, Fraction(low)) <= failure
+    assert brute_force.binomial_tail(n, count, Fraction(nextafter(low, 2.0))) > failure
+
+
+@settings(max_examples=40)
+@given(noises(), st.integers(1, 400), st.integers(1, 30), failures, st.data())
+def test_the_radius_from_votes_is_the_one_of_the_counts(
+    noise: Noise, n: int, d: int, failure: Fraction, data: st.DataObject
+) -> None:
+    votes = Votes(data.draw(st.integers(0, n)), n, failure)
+    found = radius_from_votes(noise, votes, d)
+    for r in range(d + 1):
+        least = min_count(noise, r, n, failure)
+        assert (least is not None and votes.count >= least) == (found is not None and r <= found)
+    rounded = radius(noise, lower_bound(votes), d)
+    assert rounded is None or (found is not None and rounded <= found)
+
+
+def test_what_unanimous_votes_reach() -> None:
+    noise = Noise(255, "0.2")
+    assert reachable_radius(noise, 100_000, "0.001", 150528) == 8
+    assert reachable_radius(noise, 5, "0.001", 150528) is None
+    assert reachable_radius(Noise(3, "1/4"), 100, "0.001", 50) == 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, 2), "count must be an integer from 0 to 2; got 3"),
+        ((-1, 2), "count must be an integer from 0 to 2; got -1"),
+        ((0, 0), "n must be an integer from 1 to 100000000; got 0"),
+        ((1, 10**8 + 1), "n must be an integer from 1 to 100000000; got 100000001"),
+        ((1, 2, 0), "failure must be a number strictly between 0 and 1; got 0"),
+        ((1, 2, "1"), "failure must be a number strictly between 0 and 1; got '1'"),
+    ],
+)
+def test_bad_votes(arguments: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        Votes(*arguments)
+    assert str(error.value) == message

@@ -1,0 +1,101 @@
+"""A column is what single cells are, radius by radius: in integers, in balls, and where balls cannot tell."""
+
+from fractions import Fraction
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from oracles.strategies import noises
+
+from ellzero.certificates import Noise, cell, walk
+from ellzero.certificates._balls import Undecided, arb, bounds, precision
+from ellzero.certificates.rounding import CeilingQuestion, RowQuestion
+
+
+class ExactValue:
+    """Asks for 1 − τ_r itself, so that only integers can answer."""
+
+    bits = 1
+
+    def of_exact(self, numerator: int, denominator: int) -> Fraction:
+        return Fraction(int(numerator), int(denominator))
+
+    def of_ball(self, complement: arb) -> Fraction:
+        raise Undecided
+
+
+@settings(max_examples=50)
+@given(noises(), st.integers(1, 120))
+def test_the_exact_walk_is_the_single_cells(noise: Noise, r_max: int) -> None:
+    column = list(islice(walk.answers_exactly(noise, ExactValue()), r_max + 1))
+    assert column == [1 - cell.threshold(noise, r) for r in range(r_max + 1)]
+
+
+@settings(max_examples=50)
+@given(noises(), st.integers(0, 30), st.integers(1, 200))
+def test_the_balls_contain_the_exact_values(noise: Noise, start: int, steps: int) -> None:
+    if noise.is_flat:
+        return
+    exact = walk.ExactWalk(noise.weights.descending)
+    for _ in range(start):
+        exact.step()
+    with precision(3_000):
+        balls = walk.BallWalk(exact)
+        for _ in range(steps):
+            try:
+                balls.step()
+            except Undecided:  # F = 1/2 exactly
+                return
+            exact.step()
+            numerator, denominator = exact.complement()
+            low, high = bounds(balls.complement())
+            assert (balls.r, balls.s) == (exact.r, exact.s)
+            assert low <= Fraction(int(numerator), int(denominator)) <= high
+
+
+@settings(max_examples=40)
+@given(noises(), st.integers(1, 40), st.sampled_from([1, 50, 400]))
+def test_fast_and_exact_columns_agree(noise: Noise, digits: int, r_max: int) -> None:
+    question = RowQuestion(digits)
+    fast = list(islice(walk.answers(noise, question, r_max), r_max + 1))
+    assert fast == list(islice(walk.answers_exactly(noise, question), r_max + 1))
+
+
+@pytest.mark.parametrize(("k", "alpha"), [(1, "0.51"), (31, "0.03"), (255, "0.01"), (7, "1/100"), (10**8, "1e-6")])
+def test_long_fast_columns_agree_with_exact_ones(k: int, alpha: str) -> None:
+    noise, question = Noise(k, alpha), CeilingQuestion(20)
+    fast = list(islice(walk.answers(noise, question, 1_500), 1_501))
+    assert fast == list(islice(walk.answers_exactly(noise, question), 1_501))
+
+
+def test_too_few_bits_are_noticed_and_answered_with_more() -> None:
+    """A walk that is told to expect one radius begins with too little precision for these thousands."""
+    noise, question = Noise(255, "0.02"), CeilingQuestion(20)
+    started_low = list(islice(walk.answers(noise, question, 1), 2_000))
+    assert started_low == list(islice(walk.answers(noise, question, 2_000), 2_000))
+
+
+@pytest.mark.parametrize("r_tie", [150, 151, 153])
+def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F = 1/2 exactly at some radius: every ball there is undecided, at any precision."""
+    noise, question = Noise(255, "0.1"), CeilingQuestion(20)
+    monkeypatch.setattr(walk, "_EXACT_BITS", 64)
+    step = walk.BallWalk.step
+
+    def step_with_tie(self: walk.BallWalk) -> None:
+        step(self)
+        if self.r == r_tie:
+            raise Undecided
+
+    monkeypatch.setattr(walk.BallWalk, "step", step_with_tie)
+    found = list(islice(walk.answers(noise, question, 200), 200))
+    assert found == list(islice(walk.answers_exactly(noise, question), 200))
+
+
+def test_an_answer_that_is_an_exact_decimal_comes_from_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the exact phase cut short, the exact decimals of K = 1, α = 4/5 meet the balls, which cannot settle them."""
+    monkeypatch.setattr(walk, "_EXACT_BITS", 4)
+    noise, question = Noise(1, "4/5"), RowQuestion(1)
+    question.bits = 1
+    fast = list(islice(walk.answers(noise, question, 60), 60))
+    assert fast == list(islice(walk.answers_exactly(noise, question), 60))
