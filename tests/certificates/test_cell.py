@@ -28,6 +28,17 @@ def test_a_cell_is_the_general_lemma_at_one_half(noise: Noise, r: int) -> None:
     assert cell.threshold(noise, r) == rho_inverse(noise, r, HALF)
 
 
+@given(noises(), st.integers(0, 60), st.integers(0, 60))
+def test_it_does_not_matter_where_the_search_for_the_median_starts(noise: Noise, r: int, start: int) -> None:
+    found = cell._gathered(noise.weights.descending, r, min(start, r))
+    if not noise.is_flat and found is not None:  # None: started below the median, and noticed
+        assert 1 - Fraction(int(found[0]), int(found[1])) == cell.threshold(noise, r)
+
+
+def test_a_search_that_starts_below_the_median_is_noticed() -> None:
+    assert cell._gathered(Noise(1, "0.99").weights, 50, 0) is None
+
+
 @given(noises(), st.integers(0, 120), st.integers(40, 400))
 def test_the_ball_contains_the_exact_value(noise: Noise, r: int, bits: int) -> None:
     exact = 1 - cell.threshold(noise, r)

@@ -79,7 +79,7 @@ def test_too_few_bits_are_noticed_and_answered_with_more() -> None:
 def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """F = 1/2 exactly at some radius: every ball there is undecided, at any precision."""
     noise, question = Noise(255, "0.1"), CeilingQuestion(20)
-    monkeypatch.setattr(walk, "_EXACT_BITS", 64)
+    monkeypatch.setattr(walk, "EXACT_BITS", 64)
     step = walk.BallWalk.step
 
     def step_with_tie(self: walk.BallWalk) -> None:
@@ -94,7 +94,7 @@ def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypat
 
 def test_an_answer_that_is_an_exact_decimal_comes_from_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the exact phase cut short, the exact decimals of K = 1, α = 4/5 meet the balls, which cannot settle them."""
-    monkeypatch.setattr(walk, "_EXACT_BITS", 4)
+    monkeypatch.setattr(walk, "EXACT_BITS", 4)
     noise, question = Noise(1, "4/5"), RowQuestion(1)
     question.bits = 1
     fast = list(islice(walk.answers(noise, question, 60), 60))

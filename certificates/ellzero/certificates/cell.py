@@ -11,30 +11,49 @@ from fractions import Fraction
 
 from ellzero.certificates._balls import arb, ball, precision, sign
 from ellzero.certificates._inputs import integer
-from ellzero.certificates._integers import divexact, mpz
-from ellzero.certificates.noise import Noise
+from ellzero.certificates._integers import mpz
+from ellzero.certificates.noise import Noise, Weights
+
+# Up to this size Python's own integers are faster than GMP's, which are called from afar.
+_PYTHON_BITS = 512
 
 
 def complement(noise: Noise, r: int) -> tuple[int, int]:
     """1 − τ_r as numerator and denominator, exact, not reduced.
 
-    O(r) operations on integers of r·log₂ z bits: 5 µs at r = 8, K = 255.
+    P_r(t) = a^t·g(t) and P_r(−t) = b^t·g(t) share g, which obeys (r−x+1)·g(x−1) = ab·(r+x+1)·g(x+1) + m·x·g(x); the
+    powers come in by Horner's rule. O(r) operations on integers of r·log₂ z bits: 3 µs at r = 8, K = 255.
     """
     if noise.is_flat:
         return 1, 2
-    a, m, b, z = noise.weights.descending
-    total = mpz(z) ** r
-    p, q = mpz(a) ** r, mpz(b) ** r
-    p_upper = q_upper = p_sum = q_sum = mpz(0)
-    x = r
-    while 2 * (p_sum + p) <= total:
-        p_sum += p
-        q_sum += q
-        up, here, steps = r + x + 1, m * x, r - x + 1
-        p_upper, p = p, divexact(b * up * p_upper + here * p, a * steps)
-        q_upper, q = q, divexact(a * up * q_upper + here * q, b * steps)
+    weights = noise.weights.descending
+    # To look for s* multiplies large numbers, so it starts near the mean of t: s*, the median, is hardly ever above.
+    start = min(r, r * (weights.a - weights.b) // weights.z + 2)
+    while (found := _gathered(weights, r, start)) is None:
+        start = r
+    return found
+
+
+def _gathered(weights: Weights, r: int, start: int) -> tuple[int, int] | None:
+    """`complement`, looking for s* from x = start down; None when it lies above."""
+    a, m, b, z = weights
+    one = 1 if r * z.bit_length() < _PYTHON_BITS else mpz(1)
+    ab, total = a * b, (one * z) ** r
+    g_upper, g = 0 * one, one
+    p_sum = q_sum = 0 * one  # Σ_{t>x} a^(t−x−1)·g(t), and the same with b
+    for x in range(r, start, -1):
+        p_sum, q_sum = a * p_sum + g, b * q_sum + g
+        g_upper, g = g, (ab * (r + x + 1) * g_upper + m * x * g) // (r - x + 1)
+    x, power = start, 2 * (one * a) ** start  # 2·a^x
+    if power * a * p_sum > total:
+        return None
+    while power * (p_with_x := a * p_sum + g) <= total:
+        p_sum, q_sum = p_with_x, b * q_sum + g
+        g_upper, g = g, (ab * (r + x + 1) * g_upper + m * x * g) // (r - x + 1)
+        power //= a
         x -= 1
-    return 2 * q_sum * p + q * (total - 2 * p_sum), 2 * total * p
+    # Σ_{t>x} Q(t) = b^(x+1)·q_sum, Σ_{t>x} P(t) = a^(x+1)·p_sum, Q(x)/P(x) = (b/a)^x.
+    return (one * b) ** x * (power * (b * q_sum - a * p_sum) + total), power * total
 
 
 def threshold(noise: Noise, r: int) -> Fraction:

@@ -36,7 +36,9 @@ _WORTH_SAYING = 5.0
 _WORTH_PROCESSES = 1.0
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """A line of output."""
+
     r: int
     threshold: Decimal
     extra: dict[str, Any]
@@ -70,9 +72,9 @@ def thresholds_command(
     if method == "paper":
         if d is None:
             raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
-        rows = _paper_rows(noise, d, list(range(r_max + 1)) if r is None else r, digits, integer(workers, "workers", 1))
+        rows = paper_rows(noise, d, list(range(r_max + 1)) if r is None else r, digits, integer(workers, "workers", 1))
     elif r is not None:
-        rows = (_Row(at, value, {}) for at, value in zip(r, thresholds(noise, r, digits, d=d), strict=True))
+        rows = (Row(at, value, {}) for at, value in zip(r, thresholds(noise, r, digits, d=d), strict=True))
     else:
         rows = _column_rows(noise, r_max, digits)
     _print_rows(rows, noise, digits, method, output)
@@ -165,7 +167,7 @@ def plot_thresholds_command(k: Any, alpha: str, r_max: Any, out: Path) -> None:
     click.echo(out)
 
 
-def _column_rows(noise: Noise, r_max: int | None, digits: int) -> Iterator[_Row]:
+def _column_rows(noise: Noise, r_max: int | None, digits: int) -> Iterator[Row]:
     bound = column_end(noise, r_max, digits)
     length = bound + 1 if r_max is not None and bound == r_max else int(0.46 * bound) + 1
     seconds = length * _SECONDS_A_RADIUS * max(1, digits / 50)
@@ -174,13 +176,14 @@ def _column_rows(noise: Noise, r_max: int | None, digits: int) -> Iterator[_Row]
     return _shown(iter_column(noise, r_max, digits), length)
 
 
-def _shown(rows: Iterable[Threshold], length: int) -> Iterator[_Row]:
+def _shown(rows: Iterable[Threshold], length: int) -> Iterator[Row]:
     with progress(rows, length, "radii") as bar:
         for row in bar:
-            yield _Row(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
+            yield Row(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
 
 
-def _paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: int) -> Iterator[_Row]:
+def paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: int) -> Iterator[Row]:
+    """Thresholds by the paper's algorithm, each cell shared among processes, with a word on the cost before."""
     cells = [PaperCell(noise, d, r) for r in radii]
     bits = d * noise.weights.z.bit_length()
     seconds = sum(d * (r + 1) * (r + 2) * bits * _SECONDS_A_PRODUCT_BIT for r in radii) / workers
@@ -189,7 +192,7 @@ def _paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: in
     return _paper_computed(cells, digits, workers if seconds > _WORTH_PROCESSES else 1)
 
 
-def _paper_computed(cells: list[PaperCell], digits: int, workers: int) -> Iterator[_Row]:
+def _paper_computed(cells: list[PaperCell], digits: int, workers: int) -> Iterator[Row]:
     with ExitStack() as stack:
         mapper: Mapper = map if workers == 1 else stack.enter_context(ProcessPoolExecutor(workers)).map
         total = sum(len(cell.ranges()) for cell in cells)
@@ -202,10 +205,10 @@ def _paper_computed(cells: list[PaperCell], digits: int, workers: int) -> Iterat
 
         for cell in cells:
             found = paper_threshold(cell.noise, cell.d, cell.r, digits, counted)
-            yield _Row(found.r, found.value, {"error_bound": str(found.error_bound)})
+            yield Row(found.r, found.value, {"error_bound": str(found.error_bound)})
 
 
-def _print_rows(rows: Iterable[_Row], noise: Noise, digits: int, method: str, output: str) -> None:
+def _print_rows(rows: Iterable[Row], noise: Noise, digits: int, method: str, output: str) -> None:
     """Print row by row, so that a column of any length needs no memory."""
     if output == "csv":
         click.echo("r,threshold")

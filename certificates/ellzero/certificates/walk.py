@@ -27,7 +27,7 @@ from ellzero.certificates.noise import Noise, Weights
 A_co = TypeVar("A_co", covariant=True)
 
 # Up to this size exact integers are as fast as balls, and they settle the exact decimals of small radii.
-_EXACT_BITS = 2_048
+EXACT_BITS = 2_048
 _GUARD_BITS = 64
 # Radii walked under one setting of the precision; results leave the engine between blocks.
 _BLOCK = 64
@@ -58,7 +58,7 @@ def answers(noise: Noise, question: Question[A_co], r_end: int) -> Iterator[A_co
         while True:
             yield question.of_exact(1, 2)
     seed = ExactWalk(noise.weights.descending)
-    exact_bits = max(_EXACT_BITS, 4 * question.bits)
+    exact_bits = max(EXACT_BITS, 4 * question.bits)
     while seed.total.bit_length() <= exact_bits:
         yield question.of_exact(*seed.complement())
         seed.step()

@@ -1,0 +1,90 @@
+"""`make cross-check`: a million random cells by two routes that share no recurrence.
+
+One route is the column: steps from r to r+1, in integers and then in balls. The other is the single cell: down from
+t = r, in integers alone. Compared are the ceiling at 10^-20, whether it is exact, and the least double.
+"""
+
+import os
+import random
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+from itertools import islice
+from typing import NamedTuple
+
+import click
+
+from ellzero.certificates import Noise, cell, walk
+from ellzero.certificates.commands import progress
+from ellzero.certificates.engine import column_end
+from ellzero.certificates.rounding import RowQuestion
+
+DIGITS = 20
+R_MAX = 400
+COLUMNS_A_TASK = 16
+
+
+class Tally(NamedTuple):
+    counts: Counter[str]
+    differing: list[str]
+
+
+def random_noise(source: random.Random) -> Noise:
+    """K of every size, α anywhere in (0, 1), often close to β, above it or below."""
+    k = source.choice([1, 2, 3, 7, 15, 16, 31, 255, source.randint(1, 1_000), source.randint(1, 10**8)])
+    denominator = source.choice([10, 100, source.randint(2, 1_000), source.randint(2, 10**6)])
+    alpha = Fraction(source.randint(1, denominator - 1), denominator)
+    if source.random() < 0.4:
+        alpha = min(Fraction(1, k + 1) * (1 + (2 * alpha - 1) / source.choice([1, 2, 10])), Fraction(999, 1000))
+    return Noise(k, alpha)
+
+
+def check_columns(seed: int) -> Tally:
+    source, question = random.Random(seed), RowQuestion(DIGITS)
+    tally = Tally(Counter(), [])
+    for _ in range(COLUMNS_A_TASK):
+        noise = random_noise(source)
+        a, _, b, z = noise.weights
+        last = column_end(noise, R_MAX, DIGITS)
+        for r, row in enumerate(islice(walk.answers(noise, question, last), last + 1)):
+            tally.counts["cells"] += 1
+            tally.counts["by balls"] += (r - 1) * z.bit_length() > walk.EXACT_BITS
+            tally.counts["with α < β"] += a < b
+            tally.counts["exact decimals"] += row.ceiling.exact
+            if row != question.of_exact(*cell.complement(noise, r)):
+                tally.differing.append(f"{noise}, r = {r}")
+            if row.ceiling.units == 10**DIGITS:
+                break
+    return tally
+
+
+@click.command()
+@click.option("--cells", default=1_000_000, help="How many cells at least.")
+@click.option("--seed", default=0)
+@click.option("--workers", default=os.cpu_count() or 1)
+def main(cells: int, seed: int, workers: int) -> None:
+    start = time.perf_counter()
+    total = Tally(Counter(), [])
+    tasks = 0
+    with ProcessPoolExecutor(workers) as pool, progress(range(cells), cells, "cells") as bar:
+        while total.counts["cells"] < cells:
+            first = seed * 10**9 + tasks
+            tasks += 8 * workers
+            for tally in pool.map(check_columns, range(first, first + 8 * workers)):
+                total.counts.update(tally.counts)
+                total.differing.extend(tally.differing)
+                bar.update(tally.counts["cells"])
+    print(
+        f"{tasks * COLUMNS_A_TASK:,} columns, seed {seed}, {time.perf_counter() - start:,.0f} s on {workers} processes"
+    )
+    print(", ".join(f"{count:,} {what}" for what, count in total.counts.items()))
+    print(f"{len(total.differing)} cells differ between the two routes")
+    for line in total.differing[:20]:
+        print(line)
+    sys.exit(1 if total.differing else 0)
+
+
+if __name__ == "__main__":
+    main()
