@@ -68,6 +68,16 @@ def test_thresholds_go_to_saturation_by_themselves(ellzero: Ellzero) -> None:
     assert lines[-1] == "52,1.00000000000000000000"
 
 
+def test_an_r_max_that_was_asked_for_gets_all_its_rows(ellzero: Ellzero) -> None:
+    lines = ellzero("thresholds --k 1 --alpha 0.8 --format csv --r-max 60").out.splitlines()
+    assert len(lines) == 62
+    assert lines[-9:] == [f"{r},1.00000000000000000000" for r in range(52, 61)]
+    flat = ellzero("thresholds --k 3 --alpha 1/4 --format csv --r-max 2 --digits 1").out
+    assert flat == "r,threshold\n0,0.5\n1,0.5\n2,0.5\n"
+    assert ellzero("thresholds --k 3 --alpha 1/4 --format csv --digits 1").out == "r,threshold\n0,0.5\n"
+    assert len(ellzero("thresholds --k 1 --alpha 0.8 --d 10 --format csv").out.splitlines()) == 12
+
+
 def test_chosen_radii(ellzero: Ellzero) -> None:
     run = ellzero("thresholds --k 255 --alpha 0.1 --r 7,0:1 --format csv --digits 3")
     assert run.out.splitlines() == ["r,threshold", "7,0.988", "0,0.500", "1,0.597"]

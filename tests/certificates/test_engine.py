@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
-from ellzero.certificates import InvalidInput, Noise, cell, column, min_p, saturation_bound, thresholds
+from ellzero.certificates import InvalidInput, Noise, cell, column, min_p, saturation_bound, threshold_rows, thresholds
 
 
 def ceiling(value: Fraction, digits: int) -> Fraction:
@@ -21,6 +21,15 @@ def test_thresholds_are_the_exact_ceilings(noise: Noise, radii: list[int], digit
     found = thresholds(noise, radii, digits)
     assert [Fraction(value) for value in found] == [ceiling(cell.threshold(noise, r), digits) for r in radii]
     assert all(value.as_tuple().exponent == -digits for value in found)
+
+
+@given(noises(), st.lists(st.integers(0, 400), max_size=8), st.integers(1, 40))
+def test_rows_say_the_same_as_thresholds_and_min_p(noise: Noise, radii: list[int], digits: int) -> None:
+    rows = threshold_rows(noise, radii, digits)
+    assert [row.r for row in rows] == radii
+    assert [row.value for row in rows] == thresholds(noise, radii, digits)
+    assert [row.min_p for row in rows] == [min_p(noise, r) for r in radii]
+    assert [row.exact for row in rows] == [Fraction(row.value) == cell.threshold(noise, row.r) for row in rows]
 
 
 @settings(max_examples=30)

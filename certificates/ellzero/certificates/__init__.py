@@ -6,7 +6,7 @@ theory, and `paper` the published algorithm. Every result is what exact arithmet
 
 from ellzero.certificates.decision import Certificate, certify, radius
 from ellzero.certificates.discrete import regions, rho, rho_inverse
-from ellzero.certificates.engine import Column, Threshold, column, min_p, saturation_bound, thresholds
+from ellzero.certificates.engine import Column, Threshold, column, min_p, saturation_bound, threshold_rows, thresholds
 from ellzero.certificates.errors import EllzeroError, Inconsistent, InvalidInput, MissingExtra
 from ellzero.certificates.gaussian import alpha_for_sigma, gaussian_l0_radius, gaussian_l2_radius, sigma_for_alpha
 from ellzero.certificates.lemma import Region, Rho
@@ -48,6 +48,7 @@ __all__ = [
     "rho_inverse",
     "saturation_bound",
     "sigma_for_alpha",
+    "threshold_rows",
     "thresholds",
     "uniform_l1_radius",
     "uniform_linf_radius",

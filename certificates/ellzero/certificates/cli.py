@@ -16,7 +16,16 @@ from ellzero.certificates._inputs import integer, probability
 from ellzero.certificates.commands import Command, Radii, Whole, duration, noise_options, notice, progress
 from ellzero.certificates.decision import certify, radius
 from ellzero.certificates.discrete import rho
-from ellzero.certificates.engine import Column, Threshold, check_digits, column, column_end, iter_column, thresholds
+from ellzero.certificates.engine import (
+    Column,
+    Threshold,
+    check_digits,
+    column,
+    column_end,
+    iter_column,
+    threshold_rows,
+    thresholds,
+)
 from ellzero.certificates.errors import InvalidInput
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.paper import Mapper, PaperCell, Partial, paper_threshold
@@ -68,15 +77,22 @@ def thresholds_command(
         d = integer(d, "d", 1)
         if r_max is not None and integer(r_max, "r_max", 0) > d:
             notice(f"--r-max is cut at d = {d}: no more coordinates can change")
-        r_max = d if r_max is None else min(r_max, d)
+            r_max = d
     if method == "paper":
         if d is None:
             raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
-        rows = paper_rows(noise, d, list(range(r_max + 1)) if r is None else r, digits, integer(workers, "workers", 1))
+        rows = paper_rows(
+            noise,
+            d,
+            list(range((d if r_max is None else r_max) + 1)) if r is None else r,
+            digits,
+            integer(workers, "workers", 1),
+        )
     elif r is not None:
-        rows = (Row(at, value, {}) for at, value in zip(r, thresholds(noise, r, digits, d=d), strict=True))
+        radii = r if d is None else [integer(at, "r", 0, d) for at in r]
+        rows = map(_row, threshold_rows(noise, radii, digits))
     else:
-        rows = _column_rows(noise, r_max, digits)
+        rows = _column_rows(noise, r_max, d, digits)
     _print_rows(rows, noise, digits, method, output)
 
 
@@ -167,19 +183,28 @@ def plot_thresholds_command(k: Any, alpha: str, r_max: Any, out: Path) -> None:
     click.echo(out)
 
 
-def _column_rows(noise: Noise, r_max: int | None, digits: int) -> Iterator[Row]:
-    bound = column_end(noise, r_max, digits)
-    length = bound + 1 if r_max is not None and bound == r_max else int(0.46 * bound) + 1
+def _column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> Iterator[Row]:
+    """Rows 0..r_max if that was asked for, otherwise up to saturation or d."""
+    end = column_end(noise, d if r_max is None else r_max, digits)
+    # The bound on saturation is about twice too large, as docs/mathematics.md shows.
+    length = end + 1 if end == r_max else int(0.46 * end) + 1
     seconds = length * _SECONDS_A_RADIUS * max(1, digits / 50)
     if seconds > _WORTH_SAYING:
         notice(f"about {length:,} radii: about {duration(seconds)}")
-    return _shown(iter_column(noise, r_max, digits), length)
+    return _shown(iter_column(noise, end, digits), length, r_max)
 
 
-def _shown(rows: Iterable[Threshold], length: int) -> Iterator[Row]:
+def _shown(rows: Iterable[Threshold], length: int, r_max: int | None) -> Iterator[Row]:
     with progress(rows, length, "radii") as bar:
         for row in bar:
-            yield Row(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
+            yield _row(row)
+    # Where a column ends early all further rows are the same.
+    for r in range(row.r + 1, (row.r if r_max is None else r_max) + 1):
+        yield _row(row._replace(r=r))
+
+
+def _row(row: Threshold) -> Row:
+    return Row(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
 
 
 def paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: int) -> Iterator[Row]:
@@ -188,7 +213,7 @@ def paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: int
     bits = d * noise.weights.z.bit_length()
     seconds = sum(d * (r + 1) * (r + 2) * bits * _SECONDS_A_PRODUCT_BIT for r in radii) / workers
     if seconds > _WORTH_SAYING:
-        notice(f"{len(cells)} cells by the paper's algorithm: about {duration(seconds)} on {workers} processes")
+        notice(f"{len(cells)} × the paper's algorithm: about {duration(seconds)} on {workers} processes")
     return _paper_computed(cells, digits, workers if seconds > _WORTH_PROCESSES else 1)
 
 

@@ -13,7 +13,7 @@ from ellzero.certificates._inputs import integer
 from ellzero.certificates.errors import InvalidInput
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.paper import paper_threshold
-from ellzero.certificates.rounding import CeilingQuestion, LeastDoubleQuestion, RowQuestion, decimal
+from ellzero.certificates.rounding import CeilingQuestion, LeastDoubleQuestion, Row, RowQuestion, decimal
 
 T = TypeVar("T")
 Method = Literal["engine", "paper"]
@@ -71,8 +71,16 @@ def thresholds(
         return [paper_threshold(noise, d, r, digits).value for r in wanted]
     if method != "engine":
         raise InvalidInput("method", "'engine' or 'paper'", method)
-    units = _ceilings(noise, sorted(set(wanted)), digits)
-    return [decimal(units[r], digits) for r in wanted]
+    ceilings = answers_at(noise, wanted, CeilingQuestion(digits))
+    return [decimal(ceilings[r].units, digits) for r in wanted]
+
+
+def threshold_rows(noise: Noise, radii: Iterable[int], digits: int = 20) -> list[Threshold]:
+    """`thresholds` with all there is to know of each: whether the decimal is exact, and the least double above τ_r."""
+    wanted = [integer(r, "r", 0) for r in radii]
+    digits = check_digits(digits)
+    rows = answers_at(noise, wanted, RowQuestion(digits))
+    return [_threshold(noise, r, rows[r], digits) for r in wanted]
 
 
 def column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Column:
@@ -89,10 +97,14 @@ def iter_column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Ite
     digits = check_digits(digits)
     last = column_end(noise, r_max, digits)
     one = 10**digits
-    for r, (ceiling, least) in enumerate(islice(walk.answers(noise, RowQuestion(digits), last), last + 1)):
-        yield Threshold(noise, r, decimal(ceiling.units, digits), ceiling.exact, least)
-        if ceiling.units == one:
+    for r, row in enumerate(islice(walk.answers(noise, RowQuestion(digits), last), last + 1)):
+        yield _threshold(noise, r, row, digits)
+        if row.ceiling.units == one:
             return
+
+
+def _threshold(noise: Noise, r: int, row: Row, digits: int) -> Threshold:
+    return Threshold(noise, r, decimal(row.ceiling.units, digits), row.ceiling.exact, row.min_p)
 
 
 def column_end(noise: Noise, r_max: int | None, digits: int) -> int:
@@ -129,7 +141,7 @@ def answer_at(noise: Noise, r: int, question: walk.Question[T]) -> T:
     if noise.is_flat or r * noise.weights.z.bit_length() <= max(_EXACT_CELL_BITS, 4 * question.bits):
         return question.of_exact(*cell.complement(noise, r))
     if r >= radius_bound(noise, Fraction(1, 1 << question.bits)):
-        return question.of_exact(1, 2 << question.bits)  # as for every 1 − τ_r this small
+        return _answer_beyond(question)
     for guard in (64, 256):
         try:
             with precision(bits := question.bits + guard):
@@ -144,16 +156,19 @@ def check_digits(digits: int) -> int:
     return integer(digits, "digits", 1, MAX_DIGITS)
 
 
-def _ceilings(noise: Noise, radii: list[int], digits: int) -> dict[int, int]:
-    """⌈τ_r·10^digits⌉ for sorted distinct radii, by the cheaper of single cells and one column."""
-    question = CeilingQuestion(digits)
-    if not radii or sum(radii) <= _COLUMN_COST * radii[-1]:
-        return {r: answer_at(noise, r, question).units for r in radii}
-    last = min(radii[-1], saturation_bound(noise, digits))
-    units = dict.fromkeys(radii, question.of_exact(1, 2).units if noise.is_flat else question.scale)
-    for r, ceiling in enumerate(islice(walk.answers(noise, question, last), last + 1)):
-        if ceiling.units == question.scale:
-            break
-        if r in units:
-            units[r] = ceiling.units
-    return units
+def answers_at(noise: Noise, radii: Iterable[int], question: walk.Question[T]) -> dict[int, T]:
+    """The answer for each of the radii, by the cheaper of single cells and one column."""
+    wanted = sorted(set(radii))
+    if noise.is_flat or not wanted or sum(wanted) <= _COLUMN_COST * wanted[-1]:
+        return {r: answer_at(noise, r, question) for r in wanted}
+    last = min(wanted[-1], radius_bound(noise, Fraction(1, 1 << question.bits)))
+    found = dict.fromkeys(wanted, _answer_beyond(question))
+    for r, answer in enumerate(islice(walk.answers(noise, question, last), last + 1)):
+        if r in found:
+            found[r] = answer
+    return found
+
+
+def _answer_beyond(question: walk.Question[T]) -> T:
+    """What every 1 − τ_r in (0, 2^-bits) is answered."""
+    return question.of_exact(1, 2 << question.bits)

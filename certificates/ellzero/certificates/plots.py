@@ -1,6 +1,7 @@
 """Figures. Needs matplotlib: ``pip install 'ellzero[plot]'``."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from ellzero.certificates.engine import Column
@@ -10,7 +11,7 @@ FORMATS = ("png", "svg", "pdf")
 
 
 def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
-    """τ_r against r, a line a column, as in the paper's analysis; written to ``out`` (.png, .svg or .pdf)."""
+    """τ_r and 1 − τ_r against r, a line a column, as in the paper's analysis; to ``out`` (.png, .svg or .pdf)."""
     if out.suffix.removeprefix(".").lower() not in FORMATS:
         raise InvalidInput("out", f"a file name that ends in .{', .'.join(FORMATS)}", str(out))
     if not out.parent.is_dir():
@@ -20,21 +21,33 @@ def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
         from matplotlib.ticker import MaxNLocator
     except ModuleNotFoundError as error:
         raise MissingExtra("plotting", "plot") from error
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    linear, logarithmic = figure.subplots(1, 2)
     longest = max(len(column.rows) for column in columns)
     for column in columns:
-        values = [float(row.value) for row in column.rows]
+        values = [row.value for row in column.rows]
         if column.saturated or column.noise.is_flat:  # it stays where it is
             values += [values[-1]] * (longest - len(values))
-        marker = "o" if longest <= 40 else None
-        axes.plot(range(len(values)), values, marker=marker, markersize=3.5, label=f"α = {column.noise.alpha}")
-    ks = sorted({column.noise.k for column in columns})
-    axes.set_title(f"Probability that certifies radius r (K = {', '.join(map(str, ks))})")
-    axes.set_xlabel("radius r: coordinates changed, ≤ r")
-    axes.set_ylabel("threshold ρᵣ⁻¹(1/2)")
-    axes.set_ylim(0.49, 1.01)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.3)
-    axes.legend(title="probability of staying", frameon=False)
+        style = {"marker": "o" if longest <= 40 else None, "markersize": 3.5, "label": _alpha(column.noise.alpha)}
+        linear.plot(range(len(values)), [float(value) for value in values], **style)
+        # A value that rounded up to 1 has no place on a logarithmic axis.
+        logarithmic.plot(range(len(values)), [float(1 - value) or float("nan") for value in values], **style)
+    linear.set_ylabel("threshold ρᵣ⁻¹(1/2)")
+    linear.set_ylim(0.49, 1.01)
+    logarithmic.set_ylabel("1 − threshold")
+    logarithmic.set_yscale("log")
+    for axes in (linear, logarithmic):
+        axes.set_xlabel("radius r: coordinates changed, ≤ r")
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(alpha=0.3)
+    linear.legend(title="probability of staying", frameon=False)
+    ks = ", ".join(str(k) for k in sorted({column.noise.k for column in columns}))
+    figure.suptitle(f"A probability above the threshold certifies radius r (K = {ks})")
     figure.savefig(out, dpi=160)
+
+
+def _alpha(alpha: Fraction) -> str:
+    """α as a decimal where it is a short one."""
+    short = f"{float(alpha):g}"
+    return f"α = {short if Fraction(short) == alpha else alpha}"
