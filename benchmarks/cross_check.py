@@ -68,7 +68,7 @@ def main(cells: int, seed: int, workers: int) -> None:
     start = time.perf_counter()
     total = Tally(Counter(), [])
     tasks = 0
-    with ProcessPoolExecutor(workers) as pool, progress(range(cells), cells, "cells") as bar:
+    with ProcessPoolExecutor(workers) as pool, progress(range(cells), cells, "cells", cells * 8e-5) as bar:
         while total.counts["cells"] < cells:
             first = seed * 10**9 + tasks
             tasks += 8 * workers

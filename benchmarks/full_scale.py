@@ -7,7 +7,7 @@ from decimal import Decimal
 import click
 
 from ellzero.certificates import Noise, cell, thresholds
-from ellzero.certificates.cli import paper_rows
+from ellzero.certificates.listing import paper_rows
 
 
 @click.command()

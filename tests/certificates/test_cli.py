@@ -160,6 +160,11 @@ def test_plots_are_written(ellzero: Ellzero, tmp_path: Path, suffix: str, start:
         ("thresholds --k 1 --alpha 0.8 --digits 0", "--digits must be an integer from 1 to 1000; got 0"),
         ("thresholds --k 1 --alpha 0.8 --method paper", "--d must be given for the paper's method"),
         ("thresholds --k 1 --alpha 0.8 --d 0", "--d must be an integer of at least 1; got 0"),
+        ("thresholds --k 1 --alpha 0.8 --r 1 --r-max 2", "give either --r or --r-max"),
+        (
+            "thresholds --k 1 --alpha 0.8 --r 1 --d 3 --method paper --workers 0",
+            "--workers must be an integer of at least 1",
+        ),
         ("radius --p 1.1 --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got '1.1'"),
         ("radius --p -0.1 --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got '-0.1'"),
         ("radius --p nan --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got 'nan'"),
@@ -214,7 +219,24 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with commands.progress(range(3), 3, "work") as bar:
+    with commands.progress(range(3), 3, "quick", seconds=0) as bar:
+        list(bar)
+    assert terminal == []
+    with commands.progress(range(3), 3, "work", seconds=10) as bar:
         list(bar)
     assert "work" in "".join(terminal)
     assert "3/3" in "".join(terminal)
+
+
+def test_a_walk_through_many_radii_says_what_it_costs(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "_WORTH_SAYING", 0.001)
+    for line in (
+        "radius --p 0.9999 --k 1 --alpha 0.51 --d 10000",
+        "radius --count 99999 --n 100000 --k 1 --alpha 0.51 --d 10000",
+        "thresholds --k 1 --alpha 0.51 --r 9000 --digits 5",
+        "thresholds --k 1 --alpha 0.51 --r-max 900 --digits 5",
+        "thresholds --k 255 --alpha 0.1 --r 3 --d 900 --method paper",
+    ):
+        run = ellzero(line)
+        assert run.code == 0
+        assert "about 0 seconds" in run.err

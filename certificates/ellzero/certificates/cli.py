@@ -2,55 +2,32 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from ellzero.certificates._inputs import integer, probability
-from ellzero.certificates.commands import Command, Radii, Whole, duration, noise_options, notice, progress
+from ellzero.certificates.commands import Command, Radii, Whole, announce, noise_options, notice, progress
 from ellzero.certificates.decision import certify, radius
 from ellzero.certificates.discrete import rho
-from ellzero.certificates.engine import (
-    Column,
-    Threshold,
-    check_digits,
-    column,
-    column_end,
-    iter_column,
-    threshold_rows,
-    thresholds,
-)
+from ellzero.certificates.engine import check_digits, column, column_end, radius_bound, thresholds
 from ellzero.certificates.errors import InvalidInput
+from ellzero.certificates.listing import (
+    CONVENTIONS,
+    chosen_rows,
+    column_rows,
+    column_seconds,
+    likely_radii,
+    paper_rows,
+    print_rows,
+)
 from ellzero.certificates.noise import Noise
-from ellzero.certificates.paper import Mapper, PaperCell, Partial, paper_threshold
 from ellzero.certificates.planning import plan
 from ellzero.certificates.plots import plot_thresholds
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes, reachable_radius
-
-CONVENTIONS = {
-    "k": "number of categories minus one",
-    "alpha": "total probability of staying",
-    "r": "at most r coordinates changed",
-}
-# Seconds; measured as docs/benchmarks.md says, to warn of long work and not to promise anything.
-_SECONDS_A_RADIUS = 7e-6
-_SECONDS_A_PRODUCT_BIT = 2.6e-11
-_WORTH_SAYING = 5.0
-_WORTH_PROCESSES = 1.0
-
-
-class Row(NamedTuple):
-    """A line of output."""
-
-    r: int
-    threshold: Decimal
-    extra: dict[str, Any]
 
 
 @click.command("thresholds", cls=Command)
@@ -73,6 +50,8 @@ def thresholds_command(
     """
     noise = Noise(k, alpha)
     digits = check_digits(digits)
+    if r is not None and r_max is not None:
+        raise click.UsageError("give either --r or --r-max")
     if d is not None:
         d = integer(d, "d", 1)
         if r_max is not None and integer(r_max, "r_max", 0) > d:
@@ -81,19 +60,13 @@ def thresholds_command(
     if method == "paper":
         if d is None:
             raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
-        rows = paper_rows(
-            noise,
-            d,
-            list(range((d if r_max is None else r_max) + 1)) if r is None else r,
-            digits,
-            integer(workers, "workers", 1),
-        )
+        radii = list(range((d if r_max is None else r_max) + 1)) if r is None else r
+        rows = paper_rows(noise, d, radii, digits, integer(workers, "workers", 1))
     elif r is not None:
-        radii = r if d is None else [integer(at, "r", 0, d) for at in r]
-        rows = map(_row, threshold_rows(noise, radii, digits))
+        rows = chosen_rows(noise, r if d is None else [integer(at, "r", 0, d) for at in r], digits)
     else:
-        rows = _column_rows(noise, r_max, d, digits)
-    _print_rows(rows, noise, digits, method, output)
+        rows = column_rows(noise, r_max, d, digits)
+    print_rows(rows, noise, digits, method, output)
 
 
 @click.command("radius", cls=Command)
@@ -176,82 +149,12 @@ def plot_command() -> None:
 def plot_thresholds_command(k: Any, alpha: str, r_max: Any, out: Path) -> None:
     """Draw the thresholds against the radius, a line for each α."""
     noises = [Noise(k, value) for value in alpha.split(",")]
-    columns: list[Column] = []
-    with progress(noises, len(noises), "columns") as bar:
-        columns.extend(column(noise, r_max) for noise in bar)
+    seconds = sum(column_seconds(column_end(noise, r_max, 20)) for noise in noises)
+    announce(f"{len(noises)} columns", seconds)
+    with progress(noises, len(noises), "columns", seconds) as bar:
+        columns = [column(noise, r_max) for noise in bar]
     plot_thresholds(columns, out)
     click.echo(out)
-
-
-def _column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> Iterator[Row]:
-    """Rows 0..r_max if that was asked for, otherwise up to saturation or d."""
-    end = column_end(noise, d if r_max is None else r_max, digits)
-    # The bound on saturation is about twice too large, as docs/mathematics.md shows.
-    length = end + 1 if end == r_max else int(0.46 * end) + 1
-    seconds = length * _SECONDS_A_RADIUS * max(1, digits / 50)
-    if seconds > _WORTH_SAYING:
-        notice(f"about {length:,} radii: about {duration(seconds)}")
-    return _shown(iter_column(noise, end, digits), length, r_max)
-
-
-def _shown(rows: Iterable[Threshold], length: int, r_max: int | None) -> Iterator[Row]:
-    with progress(rows, length, "radii") as bar:
-        for row in bar:
-            yield _row(row)
-    # Where a column ends early all further rows are the same.
-    for r in range(row.r + 1, (row.r if r_max is None else r_max) + 1):
-        yield _row(row._replace(r=r))
-
-
-def _row(row: Threshold) -> Row:
-    return Row(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
-
-
-def paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: int) -> Iterator[Row]:
-    """Thresholds by the paper's algorithm, each cell shared among processes, with a word on the cost before."""
-    cells = [PaperCell(noise, d, r) for r in radii]
-    bits = d * noise.weights.z.bit_length()
-    seconds = sum(d * (r + 1) * (r + 2) * bits * _SECONDS_A_PRODUCT_BIT for r in radii) / workers
-    if seconds > _WORTH_SAYING:
-        notice(f"{len(cells)} × the paper's algorithm: about {duration(seconds)} on {workers} processes")
-    return _paper_computed(cells, digits, workers if seconds > _WORTH_PROCESSES else 1)
-
-
-def _paper_computed(cells: list[PaperCell], digits: int, workers: int) -> Iterator[Row]:
-    with ExitStack() as stack:
-        mapper: Mapper = map if workers == 1 else stack.enter_context(ProcessPoolExecutor(workers)).map
-        total = sum(len(cell.ranges()) for cell in cells)
-        bar = stack.enter_context(progress(range(total), total, "ranges of regions"))
-
-        def counted(function: Callable[[range], Partial], ranges: Sequence[range]) -> Iterator[Partial]:
-            for part in mapper(function, ranges):
-                bar.update(1)
-                yield part
-
-        for cell in cells:
-            found = paper_threshold(cell.noise, cell.d, cell.r, digits, counted)
-            yield Row(found.r, found.value, {"error_bound": str(found.error_bound)})
-
-
-def _print_rows(rows: Iterable[Row], noise: Noise, digits: int, method: str, output: str) -> None:
-    """Print row by row, so that a column of any length needs no memory."""
-    if output == "csv":
-        click.echo("r,threshold")
-        for row in rows:
-            click.echo(f"{row.r},{row.threshold}")
-    elif output == "json":
-        head = {"k": noise.k, "alpha": str(noise.alpha), "digits": digits, "method": method, "conventions": CONVENTIONS}
-        click.echo(json.dumps(head)[:-1] + ', "rows": [', nl=False)
-        for index, row in enumerate(rows):
-            text = json.dumps({"r": row.r, "threshold": str(row.threshold), **row.extra})
-            click.echo((",\n" if index else "\n") + text, nl=False)
-        click.echo("\n]}")
-    else:
-        click.echo(f"K = {noise.k} ({noise.k + 1} categories), α = {noise.alpha} (total probability of staying)")
-        click.echo(f"{'r':>7}  certified if p exceeds")
-        for row in rows:
-            note = f"  (at most {row.extra['error_bound']} too high)" if "error_bound" in row.extra else ""
-            click.echo(f"{row.r:>7}  {row.threshold}{note}")
 
 
 def _explain_probability(noise: Noise, p: str, p_b: str | None, d: int) -> dict[str, Any]:
@@ -268,6 +171,7 @@ def _explain_probability(noise: Noise, p: str, p_b: str | None, d: int) -> dict[
             "top_at_least": _decimal_text(top),
             "others_at_most": _decimal_text(others),
         }
+    _announce_walk(noise, probability(p, "p"), d)
     certificate = certify(noise, p, d)
     return {
         "p": p,
@@ -279,10 +183,11 @@ def _explain_probability(noise: Noise, p: str, p_b: str | None, d: int) -> dict[
 
 
 def _explain_votes(noise: Noise, votes: Votes, d: int) -> dict[str, Any]:
+    low = lower_bound(votes)
+    _announce_walk(noise, probability(low, "p"), d)
     certified = radius_from_votes(noise, votes, d)
     reached = None if certified is None else thresholds(noise, [certified])[0]
     beyond = 0 if certified is None else certified + 1
-    low = lower_bound(votes)
     return {
         "count": votes.count,
         "n": votes.n,
@@ -295,6 +200,12 @@ def _explain_votes(noise: Noise, votes: Votes, d: int) -> dict[str, Any]:
         "min_count": None if certified is None else min_count(noise, certified, votes.n, votes.failure),
         "next_min_count": min_count(noise, beyond, votes.n, votes.failure) if beyond <= d else None,
     }
+
+
+def _announce_walk(noise: Noise, p: Fraction, d: int) -> None:
+    if Fraction(1, 2) < p < 1:
+        radii = min(integer(d, "d", 1), likely_radii(radius_bound(noise, 1 - p)))
+        announce(f"about {radii:,} radii to go through", column_seconds(radii))
 
 
 def _sentence(answer: dict[str, Any]) -> str:

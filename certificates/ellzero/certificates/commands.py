@@ -11,6 +11,8 @@ from ellzero.certificates.errors import EllzeroError, InvalidInput
 
 T = TypeVar("T")
 
+_WORTH_SAYING = 5.0
+
 
 class Command(click.Command):
     """A command whose domain errors become one clear line: exit code 2 for a wrong value, 1 for the rest."""
@@ -67,11 +69,29 @@ def notice(text: str) -> None:
     click.echo(f"ellzero: {text}", err=True)
 
 
-def progress(items: Iterable[T], length: int, label: str) -> "click._termui_impl.ProgressBar[T]":
-    """A progress bar on standard error, or silence where that is not a terminal."""
+def progress(
+    items: Iterable[T], length: int, label: str, seconds: float, streaming: bool = False
+) -> "click._termui_impl.ProgressBar[T]":
+    """A progress bar on standard error, for work of expected ``seconds``; silence in a pipe and for short work.
+
+    Where results stream to the terminal as they come, they are the progress, and a bar would get between them.
+    """
+    shown = sys.stderr.isatty() and seconds > 1 and not (streaming and sys.stdout.isatty())
     return click.progressbar(
-        items, length=length, label=label, file=sys.stderr, show_pos=True, hidden=not sys.stderr.isatty()
+        items,
+        length=length,
+        label=label,
+        file=sys.stderr,
+        show_pos=True,
+        hidden=not shown,
+        update_min_steps=max(1, length // 500),
     )
+
+
+def announce(what: str, seconds: float) -> None:
+    """Say before long work starts what it will cost."""
+    if seconds > _WORTH_SAYING:
+        notice(f"{what}: about {duration(seconds)}")
 
 
 def duration(seconds: float) -> str:
