@@ -1,6 +1,7 @@
 """`make bench-full`: the paper's algorithm at ImageNet size, which took its authors 4 days, beside the engine."""
 
 import os
+import resource
 import time
 from decimal import Decimal
 
@@ -8,6 +9,8 @@ import click
 
 from ellzero.certificates import Noise, cell, thresholds
 from ellzero.certificates.listing import paper_rows
+
+PROCESSES = {"main process": resource.RUSAGE_SELF, "a worker": resource.RUSAGE_CHILDREN}
 
 
 @click.command()
@@ -26,9 +29,11 @@ def main(d: int, k: int, alpha: str, r: int, workers: int) -> None:
         cell.complement(noise, r)
     single = (time.perf_counter() - start) / 1_000
     exact, error_bound = thresholds(noise, [r])[0], Decimal(row.extra["error_bound"])
+    largest = {who: resource.getrusage(whom).ru_maxrss >> 10 for who, whom in PROCESSES.items()}
     print(f"d = {d}, {noise}, r = {r}, {workers} processes")
     print(f"the paper's algorithm: {row.threshold} in {paper:,.0f} s, at most {error_bound} too high")
     print(f"the engine:            {exact} in {single * 1e6:.1f} µs: {paper / single:,.0f} times faster")
+    print("largest memory: " + ", ".join(f"{who} {mib:,} MiB" for who, mib in largest.items()))
     if not exact <= row.threshold <= exact + error_bound:
         raise SystemExit("they disagree")
 
