@@ -12,6 +12,7 @@ from ellzero.certificates.errors import EllzeroError, InvalidInput
 T = TypeVar("T")
 
 _WORTH_SAYING = 5.0
+_MOST_RADII = 1_000_000
 
 
 class Command(click.Command):
@@ -50,7 +51,10 @@ class Radii(click.ParamType[Any]):
             if not re.fullmatch(r"\d+(:\d+)?", part):
                 raise click.UsageError(f"--r must be radii of at least 0 such as 8, 1,4,7 or 1:8; got '{value}'", ctx)
             low, _, high = part.partition(":")
-            radii.extend(range(int(low), int(high or low) + 1))
+            more = range(int(low), int(high or low) + 1)
+            if len(radii) + len(more) > _MOST_RADII:
+                raise click.UsageError(f"--r must name at most {_MOST_RADII:,} radii; --r-max takes any number", ctx)
+            radii.extend(more)
         return radii
 
 
