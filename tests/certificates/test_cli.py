@@ -155,6 +155,8 @@ def test_plots_are_written(ellzero: Ellzero, tmp_path: Path, suffix: str, start:
         ("thresholds --k 1 --alpha 0.8 --r-max -1", "--r-max must be an integer of at least 0; got -1"),
         ("thresholds --k 1 --alpha 0.8 --r-max 1.5", "--r-max must be an integer of at least 0; got '1.5'"),
         ("thresholds --k 1 --alpha 0.8 --r -1", "--r must be radii of at least 0"),
+        ("thresholds --k 1 --alpha 0.8 --r 5:3", "--r must be radii of at least 0 such as 8, 1,4,7 or 1:8; got '5:3'"),
+        ("thresholds --k 1 --alpha 0.8 --r 1,,2", "--r must be radii of at least 0"),
         ("thresholds --k 1 --alpha 0.8 --r 0:99999999999", "--r must name at most 1,000,000 radii"),
         ("thresholds --k 1 --alpha 0.8 --r 5 --d 4", "--r must be an integer from 0 to 4; got 5"),
         ("thresholds --k 1 --alpha 0.8 --r 5 --d 4 --method paper", "--r must be an integer from 0 to 4; got 5"),

@@ -48,10 +48,10 @@ class Radii(click.ParamType[Any]):
             return value
         radii: list[int] = []
         for part in value.split(","):
-            if not re.fullmatch(r"\d+(:\d+)?", part):
-                raise click.UsageError(f"--r must be radii of at least 0 such as 8, 1,4,7 or 1:8; got '{value}'", ctx)
             low, _, high = part.partition(":")
-            more = range(int(low), int(high or low) + 1)
+            more = range(int(low), int(high or low) + 1) if re.fullmatch(r"\d+(:\d+)?", part, re.ASCII) else range(0)
+            if not more:
+                raise click.UsageError(f"--r must be radii of at least 0 such as 8, 1,4,7 or 1:8; got '{value}'", ctx)
             if len(radii) + len(more) > _MOST_RADII:
                 raise click.UsageError(f"--r must name at most {_MOST_RADII:,} radii; --r-max takes any number", ctx)
             radii.extend(more)
