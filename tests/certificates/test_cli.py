@@ -78,6 +78,14 @@ def test_an_r_max_that_was_asked_for_gets_all_its_rows(ellzero: Ellzero) -> None
     assert len(ellzero("thresholds --k 1 --alpha 0.8 --d 10 --format csv").out.splitlines()) == 12
 
 
+@pytest.mark.parametrize("noise", ["--k 255 --alpha 0.2", "--k 1 --alpha 0.8", "--k 3 --alpha 1/4"])
+@pytest.mark.parametrize("digits", [1, 2, 3, 20])
+def test_a_range_says_the_same_however_it_is_asked_for(ellzero: Ellzero, noise: str, digits: int) -> None:
+    """Thresholds of few digits saturate long before min_p does."""
+    ask = f"thresholds {noise} --digits {digits} --format json"
+    assert ellzero(f"{ask} --r-max 60").out == ellzero(f"{ask} --r 0:60").out
+
+
 def test_chosen_radii(ellzero: Ellzero) -> None:
     run = ellzero("thresholds --k 255 --alpha 0.1 --r 7,0:1 --format csv --digits 3")
     assert run.out.splitlines() == ["r,threshold", "7,0.988", "0,0.500", "1,0.597"]
@@ -104,6 +112,29 @@ def test_radius_is_the_last_line(ellzero: Ellzero) -> None:
     assert ellzero("radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 150528").out.splitlines()[-1] == "2"
     votes = "radius --count 99900 --n 100000 --failure 0.001 --k 255 --alpha 0.2 --d 150528"
     assert ellzero(votes).out.splitlines()[-1] == "7"
+
+
+def test_extremely_small_failure_probabilities_are_printed_as_given(ellzero: Ellzero) -> None:
+    run = ellzero("radius --count 5 --n 5 --failure 1e-4000 --k 1 --alpha 0.8 --d 4")
+    assert run.code == 0
+    assert "at failure 1e-4000" in run.out
+    assert run.out.splitlines()[-1] == "abstain"
+
+
+def test_a_probability_between_a_threshold_and_its_ceiling_is_not_said_to_exceed_the_ceiling(ellzero: Ellzero) -> None:
+    command = "radius --p 0.69686274509803921568999 --k 255 --alpha 0.2 --d 9"
+    run = ellzero(command)
+    assert "above τ_1 = 0.69686274509803921569, not above τ_2 = 0.85373533256439830835 (rounded up)" in run.out
+    assert run.out.splitlines()[-1] == "1"
+    assert json.loads(ellzero(f"{command} --json").out)["margin"] == "0.00000000000000000000"
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ellzero", "radius", "--p", "0.9", "--k", "1", "--alpha", "0.8", "--d", "5"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "ellzero: No space left on device\n"
 
 
 def test_radius_in_json_says_why(ellzero: Ellzero) -> None:
@@ -162,12 +193,27 @@ def test_plots_are_written(ellzero: Ellzero, tmp_path: Path, suffix: str, start:
         ("thresholds --k 1 --alpha 0.8 --r 5 --d 4 --method paper", "--r must be an integer from 0 to 4; got 5"),
         ("thresholds --k 1 --alpha 0.8 --digits 0", "--digits must be an integer from 1 to 1000; got 0"),
         ("thresholds --k 1 --alpha 0.8 --method paper", "--d must be given for the paper's method"),
-        ("thresholds --k 1 --alpha 0.8 --d 0", "--d must be an integer of at least 1; got 0"),
+        ("thresholds --k 1 --alpha 0.8 --d 0", "--d must be an integer from 1 to 2147483647; got 0"),
         ("thresholds --k 1 --alpha 0.8 --r 1 --r-max 2", "give either --r or --r-max"),
         (
             "thresholds --k 1 --alpha 0.8 --r 1 --d 3 --method paper --workers 0",
             "--workers must be an integer of at least 1",
         ),
+        ("thresholds --k _1 --alpha 0.8", "--k must be an integer from 1 to 100000000; got '_1'"),
+        (f"thresholds --k {'9' * 5000} --alpha 0.8", "--k must be an integer from 1 to 100000000; got '999"),
+        (f"thresholds --k 1 --alpha 0.8 --r {'9' * 5000}", "--r must be radii of at least 0"),
+        ("thresholds --k 1 --alpha 0.8 --r 0:100000000000000000000", "--r must name at most 1,000,000 radii"),
+        ("thresholds --k 1 --alpha 0.8 --d 9 --method paper", "--method paper needs --r or --r-max"),
+        ("thresholds --k 1 --alpha 0.8 --workers 2", "--workers goes with --method paper"),
+        ("radius --p 0.9 --failure 7 --k 1 --alpha 0.8 --d 4", "--failure goes with --count and --n"),
+        ("radius --p 0.9 --k 1 --alpha 0.8 --d x", "--d must be an integer from 1 to 2147483647; got 'x'"),
+        ("radius --p 0.3 --k 1 --alpha 0.8 --d 0", "--d must be an integer from 1 to 2147483647; got 0"),
+        (
+            "radius --count 5 --n 5 --failure 1e-5000 --k 1 --alpha 0.8 --d 4",
+            "--failure must be a number strictly between",
+        ),
+        ("plan --k 1 --alpha 0.8 --n 5 --d 4 --power 0.5", "give either --n and --d, or --r and --p"),
+        ("plot thresholds --k 1 --alpha 0.8 --out /proc/x.svg", "--out must be a file that can be written"),
         ("radius --p 1.1 --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got '1.1'"),
         ("radius --p -0.1 --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got '-0.1'"),
         ("radius --p nan --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got 'nan'"),

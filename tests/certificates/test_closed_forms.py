@@ -1,5 +1,6 @@
 """Uniform and Gaussian radii lie strictly below the exact ones, and as close as a double can."""
 
+import sys
 from fractions import Fraction
 from math import inf, isclose, nextafter
 from statistics import NormalDist
@@ -92,12 +93,31 @@ def test_ends_of_the_range() -> None:
         assert gaussian_l0_radius(1, p, 3) is None
 
 
+def test_barely_above_one_half_is_a_radius_of_zero_or_more() -> None:
+    barely = Fraction(1, 2) + Fraction(1, 10**400)
+    assert gaussian_l0_radius(1, barely, 5) == 0
+    assert gaussian_l2_radius(1, barely) == 0.0
+    assert uniform_linf_radius(1, barely, 5) == 0.0
+    assert uniform_l1_radius(1, barely) == 0.0
+
+
+def test_radii_larger_than_every_double() -> None:
+    assert uniform_l1_radius("1e400", "0.9") == sys.float_info.max
+    assert gaussian_l2_radius("1e400", "0.9") == sys.float_info.max
+
+
+def test_a_float_alpha_is_its_shortest_decimal() -> None:
+    assert sigma_for_alpha(0.8) == sigma_for_alpha("0.8") == sigma_for_alpha(Fraction(4, 5))
+
+
 def test_bad_input() -> None:
+    with pytest.raises(InvalidInput, match="^alpha must be .* not so close to 1/2"):
+        sigma_for_alpha(Fraction(1, 2) + Fraction(1, 10**400))
     with pytest.raises(InvalidInput, match="^gamma must be a finite number above 0; got 0"):
         uniform_l1_radius(0, "0.9")
     with pytest.raises(InvalidInput, match="^sigma must be a finite number above 0; got -1"):
         gaussian_l2_radius(-1, "0.9")
     with pytest.raises(InvalidInput, match=r"^alpha must be a number strictly between 1/2 and 1; got 0\.5"):
         sigma_for_alpha(0.5)
-    with pytest.raises(InvalidInput, match="^d must be an integer of at least 1; got 0"):
+    with pytest.raises(InvalidInput, match="^d must be an integer from 1 to 2147483647; got 0"):
         uniform_linf_radius(1, "0.9", 0)

@@ -3,11 +3,13 @@
 from fractions import Fraction
 from math import nextafter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises, probabilities
 
 from ellzero.certificates import InvalidInput, Noise, cell, certify, min_p, radius, rho
+from ellzero.certificates.decision import certifies
 
 HALF = Fraction(1, 2)
 
@@ -61,13 +63,25 @@ def test_two_classes(noise: Noise, p_a: Fraction, p_b: Fraction, d: int) -> None
     assert alone is None or (found is not None and found >= alone)
 
 
+@settings(max_examples=10)
+@given(noises(), st.integers(450, 900), probabilities(1000), probabilities(1000))
+def test_two_classes_at_large_radii_are_decided_as_in_integers(
+    noise: Noise, r: int, p_a: Fraction, p_b: Fraction
+) -> None:
+    if 0 < p_a < 1 and 0 < p_b < 1:
+        assert certifies(noise, r, p_a, p_b) == (rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b))
+
+
+def test_no_other_class_ever_means_nothing_to_be_confused_with() -> None:
+    assert radius(Noise(255, "0.2"), "0.3", 150528, 0) == 150528
+
+
 def test_two_classes_by_hand() -> None:
     noise = Noise(1, "0.8")
     assert radius(noise, "0.88", 10, "0.20") == 1  # weaker than one class without min(p_b, 1 − p_a)
     assert radius(noise, "0.4", 10, "0.3") == 0
     assert radius(noise, "0.4", 10, "0.4") is None
     assert radius(noise, "0.3", 10, "0.4") is None
-    assert radius(noise, "0.4", 10, "0") == 10  # no other class ever: nothing to be confused with
 
 
 @pytest.mark.parametrize(("p", "expected"), [("0.5", None), ("0.49", None), (0, None), (1, 50), ("0.500001", 50)])
@@ -85,6 +99,17 @@ def test_a_probability_extremely_close_to_one() -> None:
     found = radius(noise, p, 150528)
     assert found is not None
     assert cell.threshold(noise, found) < p <= cell.threshold(noise, found + 1)
+
+
+def test_a_float_of_any_width_counts_as_its_exact_value() -> None:
+    noise, wide = Noise(1, "588725874692858071/1063003439345424533"), np.longdouble("0.5972")
+    exact = Fraction(*map(int, wide.as_integer_ratio()))
+    assert radius(noise, wide, 10) == radius(noise, exact, 10)  # type: ignore[arg-type]
+    assert radius(noise, np.float32(0.7), 10) == radius(noise, Fraction(float(np.float32(0.7))), 10)  # type: ignore[arg-type]
+
+
+def test_a_margin_is_never_negative() -> None:
+    assert certify(Noise(255, "0.2"), "0.696863", 784, digits=3).margin == 0
 
 
 def test_a_certificate_says_why() -> None:

@@ -5,11 +5,23 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, nextafter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
-from ellzero.certificates import InvalidInput, Noise, cell, column, min_p, saturation_bound, threshold_rows, thresholds
+from ellzero.certificates import (
+    InvalidInput,
+    Noise,
+    cell,
+    column,
+    min_p,
+    paper_threshold,
+    rho,
+    saturation_bound,
+    threshold_rows,
+    thresholds,
+)
 
 
 def ceiling(value: Fraction, digits: int) -> Fraction:
@@ -115,3 +127,26 @@ def test_bad_input_is_one_clear_line(call: object, message: str) -> None:
     with pytest.raises(InvalidInput) as error:
         call(Noise(1, "0.8"))  # type: ignore[operator]
     assert str(error.value).startswith(message)
+
+
+def test_integers_may_be_numpy_s() -> None:
+    noise, twenty, nine = Noise(255, "0.1"), np.int64(20), np.int64(9)
+    plain = thresholds(noise, [9], 20)
+    assert thresholds(noise, [nine], twenty, d=twenty) == plain  # type: ignore[list-item, arg-type]
+    assert column(noise, nine, twenty) == column(noise, 9, 20)  # type: ignore[arg-type]
+    assert saturation_bound(noise, twenty) == saturation_bound(noise, 20)  # type: ignore[arg-type]
+    assert paper_threshold(noise, twenty, nine, twenty) == paper_threshold(noise, 20, 9, 20)  # type: ignore[arg-type]
+    assert rho(noise, nine, "0.9") == rho(noise, 9, "0.9")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("digits", [0, -3, 1001, "a", 1.5])
+def test_bad_digits_are_refused_everywhere(digits: int) -> None:
+    noise = Noise(1, "0.8")
+    for call in (
+        lambda: thresholds(noise, [1], digits),
+        lambda: column(noise, 1, digits),
+        lambda: saturation_bound(noise, digits),
+        lambda: paper_threshold(noise, 5, 1, digits),
+    ):
+        with pytest.raises(InvalidInput, match="^digits must be an integer from 1 to 1000; got"):
+            call()

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 from oracles import brute_force
@@ -78,6 +79,20 @@ def test_infinite_and_zero_ratios_at_the_ends() -> None:
     function = Rho.of([Region(0, 1), Region(1, 1), Region(1, 0)])
     assert [function(p) for p in ("0", "1/2", "3/4", "1")] == [0, 0, Fraction(1, 4), Fraction(1, 2)]
     assert [function.inverse(q) for q in ("0", "1/4", "1/2", "1")] == [Fraction(1, 2), Fraction(3, 4), 1, 1]
+
+
+def test_masses_may_be_any_exact_numbers_and_no_floats() -> None:
+    third = Rho.of([Region(1, 2), Region(2, 1)])
+    assert Rho.of([Region(np.int64(1), np.int64(2)), Region(np.int64(2), np.int64(1))]) == third  # type: ignore[arg-type]
+    with pytest.raises(
+        InvalidInput, match="^regions must be masses of at least 0 that are integers or Fractions; got 0.1"
+    ):
+        Rho.of([Region(0.1, 0.3), Region(0.9, 0.7)])  # type: ignore[arg-type]
+
+
+def test_regions_of_a_bad_radius_are_refused_at_once() -> None:
+    with pytest.raises(InvalidInput, match="^r must be an integer of at least 0; got -1"):
+        regions(Noise(1, "0.8"), -1)
 
 
 @pytest.mark.parametrize("family", [[], [Region(1, 2)], [Region(-1, 1), Region(2, 0)], [Region(0, 0)]])

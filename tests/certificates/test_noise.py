@@ -83,6 +83,12 @@ def test_a_noise_can_be_shown_pickled_and_used_as_a_key(noise: Noise) -> None:
     assert {pickle.loads(pickle.dumps(noise))} == {noise}
 
 
+def test_an_error_about_a_number_too_long_to_print_is_still_one_line() -> None:
+    with pytest.raises(InvalidInput) as error:
+        Noise(1, Fraction(10**5000 + 1, 10**5000))
+    assert str(error.value).endswith("got a Fraction too long to print")
+
+
 def test_errors_survive_pickling() -> None:
     error = pickle.loads(pickle.dumps(InvalidInput("alpha", "good", "x")))
     assert str(error) == "alpha must be good; got 'x'"

@@ -36,8 +36,17 @@ def test_exact_ties_are_found(n: int, k: int, q: Fraction) -> None:
 
 
 def test_a_tie_that_is_too_large_to_check_proves_nothing() -> None:
-    n = 100_000
-    assert compare_tail(n, n, Chance(Fraction(12345, 1 << 20)), Fraction(12345, 1 << 20) ** n) is None
+    """P[Bin(n, 1/2) ≥ (n+1)/2] = 1/2 for every odd n."""
+    half = Fraction(1, 2)
+    assert compare_tail(2_001, 1_001, Chance(half), half) == 0
+    assert compare_tail(200_001, 100_001, Chance(half), half) is None
+
+
+@pytest.mark.parametrize(("k", "alpha"), [(255, "0.2"), (1, "0.51")])
+def test_a_threshold_far_beyond_saturation_as_a_chance(k: int, alpha: str) -> None:
+    with precision(128):
+        low, high = bounds(ThresholdChance(Noise(k, alpha), 10**12).ball(128))
+    assert 1 - Fraction(1, 1 << 126) < low < 1 <= high
 
 
 @given(noises(), st.integers(0, 40))

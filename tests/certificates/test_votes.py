@@ -15,11 +15,12 @@ from ellzero.certificates import (
     cell,
     lower_bound,
     min_count,
+    plan,
     radius,
     radius_from_votes,
     reachable_radius,
 )
-from ellzero.certificates.tails import Chance, compare_tail
+from ellzero.certificates.tails import Chance, ThresholdChance, compare_tail
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
 
@@ -42,6 +43,25 @@ def test_an_exact_tie_does_not_certify() -> None:
     assert min_count(Noise(1, "1/2"), 0, 10, "1/1024") is None
     assert min_count(Noise(1, "1/2"), 0, 10, "1/1023") == 10
     assert radius_from_votes(Noise(1, "0.8"), Votes(10, 10, "1/1024"), 5) is None
+
+
+def test_a_tie_that_cannot_be_checked_is_not_certified() -> None:
+    assert min_count(Noise(1, "0.8"), 0, 200_001, "0.5") == 100_002
+
+
+def test_radii_far_beyond_saturation_are_out_of_reach_at_once() -> None:
+    assert min_count(Noise(255, "0.2"), 10**12, 1_000) is None
+    assert plan(Noise(255, "0.2"), 10**12, 1) is None
+
+
+def test_votes_that_prove_almost_nothing_are_fast_too() -> None:
+    """At ε = 1 − 10^-30 unanimous votes bound p by almost 1, and many thresholds lie above the double below."""
+    votes = Votes(10**8, 10**8, 1 - Fraction(1, 10**30))
+    noise = Noise(1, "0.53")
+    found = radius_from_votes(noise, votes, 60_000)
+    assert found is not None
+    assert compare_tail(votes.n, votes.n, ThresholdChance(noise, found), votes.failure) == -1
+    assert compare_tail(votes.n, votes.n, ThresholdChance(noise, found + 1), votes.failure) == 1
 
 
 @pytest.mark.parametrize(("n", "failure"), [(10**8, "0.001"), (10**8, "1e-30"), (10**7, "0.5")])

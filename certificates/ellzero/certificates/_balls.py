@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from math import nextafter
+from sys import float_info
 from threading import RLock
 from typing import TypeVar
 
@@ -82,13 +83,16 @@ def decided(attempt: Callable[[int], T], start_bits: int, cap_bits: int) -> T:
 
 
 def below(value: Fraction) -> float:
-    """The largest double strictly below ``value``."""
-    nearest = float(value)
+    """The largest finite double strictly below ``value``, which is not below all of them."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return float_info.max
     return nearest if Fraction(nearest) < value else nextafter(nearest, float("-inf"))
 
 
 def double_below(value: Callable[[int], arb], cap_bits: int = 1_024) -> float:
-    """The largest double strictly below the number that ``value(bits)`` encloses.
+    """The largest double strictly below the positive number that ``value(bits)`` encloses.
 
     Where the number may be a double itself, so that no precision tells, the one that is surely below it.
     """
@@ -97,7 +101,7 @@ def double_below(value: Callable[[int], arb], cap_bits: int = 1_024) -> float:
         low, high = bounds(value(bits))
         if below(low) != below(high) and bits < cap_bits:
             raise Undecided
-        return below(low)
+        return max(below(low), 0.0)
 
     return decided(attempt, 128, cap_bits)
 

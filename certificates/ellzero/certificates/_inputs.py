@@ -13,9 +13,11 @@ from ellzero.certificates.errors import InvalidInput
 RationalLike: TypeAlias = str | int | float | Fraction | Decimal
 
 # Longer text or larger exponents would only serve to exhaust memory while the fraction is built.
-_MAX_TEXT = 5_000
-_MAX_EXPONENT = 5_000
-_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?)")
+_MAX_TEXT = 4_000
+_MAX_EXPONENT = 4_000
+_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?(?P<exponent>\d{1,9}))?)", re.ASCII)
+
+MAX_DIMENSION = 2**31 - 1
 
 
 def integer(value: object, field: str, low: int, high: int | None = None) -> int:
@@ -32,13 +34,20 @@ def integer(value: object, field: str, low: int, high: int | None = None) -> int
     return number
 
 
+def dimension(value: object) -> int:
+    """``value`` as a number of coordinates d."""
+    return integer(value, "d", 1, MAX_DIMENSION)
+
+
 def exact(value: object, field: str, allowed: str) -> Fraction:
-    """``value`` as the rational it is; a float is its exact binary value."""
-    if isinstance(value, Real) and not isinstance(value, Rational) and float(value) == value:
-        if isfinite(value):
-            return Fraction(float(value))
-        raise InvalidInput(field, allowed, value)
-    return shortest(value, field, allowed)
+    """``value`` as the rational it is; a float, of any width, is its exact binary value."""
+    if isinstance(value, Rational) or not isinstance(value, Real):
+        return shortest(value, field, allowed)
+    try:
+        numerator, denominator = value.as_integer_ratio()  # type: ignore[attr-defined]
+    except (AttributeError, OverflowError, ValueError):  # no binary number, an infinity, NaN
+        raise InvalidInput(field, allowed, value) from None
+    return Fraction(int(numerator), int(denominator))
 
 
 def shortest(value: object, field: str, allowed: str) -> Fraction:
@@ -89,7 +98,8 @@ def positive(value: object, field: str) -> Fraction:
 
 def _parsed(text: str, field: str, allowed: str) -> Fraction:
     stripped = text.strip()
-    if len(stripped) > _MAX_TEXT or not _NUMBER.fullmatch(stripped):
+    number = _NUMBER.fullmatch(stripped) if len(stripped) <= _MAX_TEXT else None
+    if number is None or int(number["exponent"] or 0) > _MAX_EXPONENT:
         raise InvalidInput(field, allowed, text)
     try:
         return Fraction(stripped)

@@ -9,7 +9,7 @@ s* in which the x-mass passes 1/2 needs only the terms t ≥ s* ≥ 0, all of th
 
 from fractions import Fraction
 
-from ellzero.certificates._balls import arb, ball, precision, sign
+from ellzero.certificates._balls import Undecided, arb, ball, precision, sign
 from ellzero.certificates._inputs import integer
 from ellzero.certificates._integers import mpz
 from ellzero.certificates.noise import Noise, Weights
@@ -67,24 +67,33 @@ def threshold(noise: Noise, r: int) -> Fraction:
 
 
 def complement_ball(noise: Noise, r: int, bits: int) -> arb:
-    """A ball that contains 1 − τ_r, at working precision ``bits``.
+    """A ball that contains 1 − τ_r: `rho_ball` at p = 1/2."""
+    return rho_ball(noise, r, Fraction(1, 2), bits)
+
+
+def rho_ball(noise: Noise, r: int, p: Fraction, bits: int) -> arb:
+    """A ball that contains ρ_r(p), 0 < p < 1, at working precision ``bits``.
 
     Every term is positive, so almost no accuracy is lost. O(r) operations of about 1 µs, whatever the size of z.
-    Raises Undecided where the precision cannot tell in which region the x-mass passes 1/2.
+    Raises Undecided where the precision cannot tell in which region the x-mass passes p.
     """
-    if noise.is_flat:
-        return arb(1) / 2
     with precision(bits):
+        if noise.is_flat:
+            return ball(p)
         a, m, b, z = noise.weights.descending
-        half, ratio = ball(Fraction(1, 2)), ball(Fraction(b, a))
-        p, p_upper = ball(Fraction(a, z)) ** r, arb(0)
+        ratio = ball(Fraction(b, a))
+        mass, upper = ball(Fraction(a, z)) ** r, arb(0)  # P(x), P(x+1)
         likelihood = ratio**r  # Q(x) / P(x)
-        p_sum = q_sum = arb(0)
-        x = r
-        while sign(half - p_sum - p) > 0:
-            p_sum += p
-            q_sum += likelihood * p
-            p_upper, p = p, (b * (r + x + 1) * p_upper + m * x * p) / (a * (r - x + 1))
+        missing, gathered = ball(p), arb(0)
+        passed: list[arb] = []  # P(r), P(r−1), …, P(x+1)
+        for x in range(r, -r - 1, -1):
+            if x < 0:  # going on would subtract; P(x) = (b/a)^|x|·P(|x|) does not
+                mass = passed[r + x] / likelihood
+            if sign(missing - mass) < 0:
+                return gathered + likelihood * missing
+            missing -= mass
+            gathered += likelihood * mass
+            passed.append(mass)
             likelihood /= ratio
-            x -= 1
-        return q_sum + likelihood * (half - p_sum)
+            upper, mass = mass, (b * (r + x + 1) * upper + m * x * mass) / (a * (r - x + 1))
+        raise Undecided

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from ellzero.certificates._inputs import integer, probability
-from ellzero.certificates.commands import Command, Radii, Whole, announce, noise_options, notice, progress
+from ellzero.certificates._inputs import dimension, integer, probability
+from ellzero.certificates.commands import MOST_RADII, Command, Radii, Whole, announce, noise_options, notice, progress
 from ellzero.certificates.decision import certify, radius
 from ellzero.certificates.discrete import rho
-from ellzero.certificates.engine import check_digits, column, column_end, radius_bound, thresholds
+from ellzero.certificates.engine import column, column_end, radius_bound, thresholds
 from ellzero.certificates.errors import InvalidInput
 from ellzero.certificates.listing import (
     CONVENTIONS,
@@ -27,6 +27,7 @@ from ellzero.certificates.listing import (
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.planning import plan
 from ellzero.certificates.plots import plot_thresholds
+from ellzero.certificates.rounding import check_digits
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes, reachable_radius
 
 
@@ -39,7 +40,7 @@ from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_fro
 @click.option("--d", type=Whole(), help="Number of coordinates, which bounds r. The paper's method needs it.")
 @click.option("--digits", type=Whole(), default=20, show_default=True, help="Digits after the point, 1..1000.")
 @click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
-@click.option("--workers", type=Whole(), default=os.cpu_count() or 1, help="Processes for the paper's method.")
+@click.option("--workers", type=Whole(), help="Processes for the paper's method; all cores by default.")
 @click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def thresholds_command(
     k: Any, alpha: str, r_max: Any, r: Any, d: Any, digits: Any, method: str, workers: Any, output: str
@@ -52,16 +53,22 @@ def thresholds_command(
     digits = check_digits(digits)
     if r is not None and r_max is not None:
         raise click.UsageError("give either --r or --r-max")
+    if workers is not None and method != "paper":
+        raise click.UsageError("--workers goes with --method paper")
     if d is not None:
-        d = integer(d, "d", 1)
+        d = dimension(d)
         if r_max is not None and integer(r_max, "r_max", 0) > d:
             notice(f"--r-max is cut at d = {d}: no more coordinates can change")
             r_max = d
     if method == "paper":
         if d is None:
             raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
-        radii = list(range((d if r_max is None else r_max) + 1)) if r is None else r
-        rows = paper_rows(noise, d, radii, digits, integer(workers, "workers", 1))
+        if r is None and r_max is None:
+            raise click.UsageError("--method paper needs --r or --r-max")
+        workers = integer(os.cpu_count() or 1 if workers is None else workers, "workers", 1)
+        rows = paper_rows(
+            noise, d, range(integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r, digits, workers
+        )
     elif r is not None:
         rows = chosen_rows(noise, r if d is None else [integer(at, "r", 0, d) for at in r], digits)
     else:
@@ -76,10 +83,10 @@ def thresholds_command(
 @click.option("--p-b", help="With --p: upper bound of the probability of every other class.")
 @click.option("--count", type=Whole(), help="In place of --p: votes for the top class ...")
 @click.option("--n", type=Whole(), help="... out of so many, drawn after the class was chosen ...")
-@click.option("--failure", default="0.001", show_default=True, help="... at this probability of being wrong.")
+@click.option("--failure", help="... at this probability of being wrong; 0.001 by default.")
 @click.option("--json", "as_json", is_flag=True, help="Say why as well.")
 def radius_command(
-    k: Any, alpha: str, d: Any, p: str | None, p_b: str | None, count: Any, n: Any, failure: str, as_json: bool
+    k: Any, alpha: str, d: Any, p: str | None, p_b: str | None, count: Any, n: Any, failure: str | None, as_json: bool
 ) -> None:
     """Print the certified radius, or `abstain`, as the last line."""
     noise = Noise(k, alpha)
@@ -87,12 +94,15 @@ def radius_command(
         raise click.UsageError("give either --p, or --count and --n")
     if p_b is not None and p is None:
         raise click.UsageError("--p-b goes with --p")
+    if p is not None and failure is not None:
+        raise click.UsageError("--failure goes with --count and --n")
+    d = dimension(d)
     if p is not None:
         answer = _explain_probability(noise, p, p_b, d)
     elif count is None or n is None:
         raise click.UsageError("--count and --n go together")
     else:
-        answer = _explain_votes(noise, Votes(count, n, failure), d)
+        answer = _explain_votes(noise, count, n, failure or "0.001", d)
     if as_json:
         click.echo(json.dumps({"k": noise.k, "alpha": str(noise.alpha), "d": d, **answer, "conventions": CONVENTIONS}))
         return
@@ -107,12 +117,12 @@ def radius_command(
 @click.option("--n", type=Whole(), help="In place of both: prints the largest radius that n votes can certify ...")
 @click.option("--d", type=Whole(), help="... among inputs of d coordinates.")
 @click.option("--failure", default="0.001", show_default=True, help="Probability of a false certificate.")
-@click.option("--power", default="0.9", show_default=True, help="Probability of certifying such an input.")
-def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, failure: str, power: str) -> None:
+@click.option("--power", help="With --r and --p: probability of certifying such an input; 0.9 by default.")
+def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, failure: str, power: str | None) -> None:
     """Print how many votes a radius needs, or how far n votes can reach, as the last line."""
     noise = Noise(k, alpha)
     if n is not None:
-        if r is not None or p is not None:
+        if r is not None or p is not None or power is not None:
             raise click.UsageError("give either --n and --d, or --r and --p")
         if d is None:
             raise click.UsageError("--n needs --d, the number of coordinates")
@@ -123,7 +133,8 @@ def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, fail
     if r is None or p is None:
         raise click.UsageError("give either --r and --p, or --n and --d")
     if d is not None:
-        integer(r, "r", 0, integer(d, "d", 1))
+        integer(r, "r", 0, dimension(d))
+    power = power or "0.9"
     found = plan(noise, r, p, failure, power)
     if found is None:
         click.echo(f"no n up to 10^8: p must exceed {thresholds(noise, [r])[0]} by enough")
@@ -136,9 +147,12 @@ def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, fail
     click.echo(found.n)
 
 
-@click.group("plot")
-def plot_command() -> None:
+@click.group("plot", invoke_without_command=True)
+@click.pass_context
+def plot_command(ctx: click.Context) -> None:
     """Draw figures as PNG, SVG or PDF."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @plot_command.command("thresholds", cls=Command)
@@ -182,7 +196,8 @@ def _explain_probability(noise: Noise, p: str, p_b: str | None, d: int) -> dict[
     }
 
 
-def _explain_votes(noise: Noise, votes: Votes, d: int) -> dict[str, Any]:
+def _explain_votes(noise: Noise, count: int, n: int, failure: str, d: int) -> dict[str, Any]:
+    votes = Votes(count, n, failure)
     low = lower_bound(votes)
     _announce_walk(noise, probability(low, "p"), d)
     certified = radius_from_votes(noise, votes, d)
@@ -191,34 +206,35 @@ def _explain_votes(noise: Noise, votes: Votes, d: int) -> dict[str, Any]:
     return {
         "count": votes.count,
         "n": votes.n,
-        "failure": str(votes.failure),
+        "failure": failure,
         "p_lower": low,
         "radius": certified,
         "threshold": _text(reached),
         "next_threshold": _text(thresholds(noise, [beyond])[0]) if beyond <= d else None,
-        "margin": _decimal_text(None if reached is None else probability(low, "p") - Fraction(reached)),
+        "margin": _decimal_text(None if reached is None else max(Fraction(low) - Fraction(reached), Fraction(0))),
         "min_count": None if certified is None else min_count(noise, certified, votes.n, votes.failure),
         "next_min_count": min_count(noise, beyond, votes.n, votes.failure) if beyond <= d else None,
     }
 
 
 def _announce_walk(noise: Noise, p: Fraction, d: int) -> None:
-    if Fraction(1, 2) < p < 1:
-        radii = min(integer(d, "d", 1), likely_radii(radius_bound(noise, 1 - p)))
+    if p > Fraction(1, 2):
+        radii = min(d, likely_radii(radius_bound(noise, max(1 - p, Fraction(1, 10**20)))))
         announce(f"about {radii:,} radii to go through", column_seconds(radii))
 
 
 def _sentence(answer: dict[str, Any]) -> str:
+    if "p_b" in answer:
+        return f"p = {answer['p']} against at most {answer['p_b']} for every other class"
     if "count" in answer:
         subject = f"{answer['count']} of {answer['n']} votes: p ≥ {answer['p_lower']!r} at failure {answer['failure']}"
-    elif "p_b" in answer:
-        return f"p = {answer['p']} against at most {answer['p_b']} for every other class"
     else:
         subject = f"p = {answer['p']}"
-    if answer["radius"] is None:
-        return f"{subject}, not above {answer['next_threshold']}"
-    rest = f", not above {answer['next_threshold']}" if answer["next_threshold"] else ""
-    return f"{subject}, above {answer['threshold']}{rest}"
+    reached = answer["radius"]
+    above = [] if reached is None else [f"above τ_{reached} = {answer['threshold']}"]
+    beyond = 0 if reached is None else reached + 1
+    not_above = [f"not above τ_{beyond} = {answer['next_threshold']}"] if answer["next_threshold"] else []
+    return ", ".join([subject, *above, *not_above]) + " (rounded up)"
 
 
 def _text(value: Decimal | None) -> str | None:

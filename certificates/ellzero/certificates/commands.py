@@ -12,7 +12,9 @@ from ellzero.certificates.errors import EllzeroError, InvalidInput
 T = TypeVar("T")
 
 _WORTH_SAYING = 5.0
-_MOST_RADII = 1_000_000
+MOST_RADII = 1_000_000
+_WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+_RANGE = re.compile(r"(?P<low>\d{1,40})(:(?P<high>\d{1,40}))?", re.ASCII)
 
 
 class Command(click.Command):
@@ -35,7 +37,7 @@ class Whole(click.ParamType[Any]):
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return int(value) if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9_]*[0-9]", value) else value
+        return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 
 class Radii(click.ParamType[Any]):
@@ -48,13 +50,13 @@ class Radii(click.ParamType[Any]):
             return value
         radii: list[int] = []
         for part in value.split(","):
-            low, _, high = part.partition(":")
-            more = range(int(low), int(high or low) + 1) if re.fullmatch(r"\d+(:\d+)?", part, re.ASCII) else range(0)
-            if not more:
+            ends = _RANGE.fullmatch(part)
+            low, high = (int(ends["low"]), int(ends["high"] or ends["low"])) if ends else (1, 0)
+            if high < low:
                 raise click.UsageError(f"--r must be radii of at least 0 such as 8, 1,4,7 or 1:8; got '{value}'", ctx)
-            if len(radii) + len(more) > _MOST_RADII:
-                raise click.UsageError(f"--r must name at most {_MOST_RADII:,} radii; --r-max takes any number", ctx)
-            radii.extend(more)
+            if len(radii) + high - low >= MOST_RADII:
+                raise click.UsageError(f"--r must name at most {MOST_RADII:,} radii; --r-max takes any number", ctx)
+            radii.extend(range(low, high + 1))
         return radii
 
 

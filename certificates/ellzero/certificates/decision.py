@@ -5,22 +5,25 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ellzero.certificates import walk
-from ellzero.certificates._inputs import RationalLike, integer, probability
+from ellzero.certificates._balls import Undecided, precision, sign
+from ellzero.certificates._inputs import RationalLike, dimension, probability
+from ellzero.certificates._search import last_true
+from ellzero.certificates.cell import rho_ball
 from ellzero.certificates.discrete import rho
 from ellzero.certificates.engine import radius_bound, thresholds
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.rounding import ExceedsQuestion
 
-MAX_DIMENSION = 2**31 - 1
 _HALF = Fraction(1, 2)
+_EXACT_BITS = 4_096
 
 
 @dataclass(frozen=True)
 class Certificate:
     """A certified radius and its reason. ``radius`` None means abstain: not even r = 0 is certified.
 
-    ``threshold`` is the ceiling of τ_radius that p exceeds, ``next_threshold`` that of τ_{radius+1}, which it does
-    not (None at radius d), ``margin`` how far p lies above the first.
+    p exceeds τ_radius and not τ_{radius+1}. ``threshold`` and ``next_threshold`` are their ceilings (the latter None at
+    radius d, where no more coordinates can change); p lies at least ``margin`` above τ_radius: above its ceiling, or 0.
     """
 
     noise: Noise
@@ -44,7 +47,7 @@ def radius(noise: Noise, p: RationalLike, d: int, p_b: RationalLike | None = Non
     3
     """
     top = probability(p, "p")
-    d = integer(d, "d", 1, MAX_DIMENSION)
+    d = dimension(d)
     if p_b is None:
         return _one_class(noise, top, d)
     return _two_class(noise, top, min(probability(p_b, "p_b"), 1 - top), d)
@@ -64,12 +67,19 @@ def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20) -> Certific
         certified,
         around[0],
         around[1] if certified < d else None,
-        exact_p - Fraction(around[0]),
+        max(exact_p - Fraction(around[0]), Fraction(0)),
     )
 
 
 def certifies(noise: Noise, r: int, p_a: Fraction, p_b: Fraction) -> bool:
-    """The two-class condition at exactly r: ρ_r(p_A) > 1 − ρ_r(1−p_B)."""
+    """The two-class condition at exactly r: ρ_r(p_A) > 1 − ρ_r(1−p_B), for 0 < p_A, p_B < 1. Exact."""
+    if r * noise.weights.z.bit_length() > _EXACT_BITS:
+        for bits in (128, 512):
+            try:
+                with precision(bits):
+                    return sign(rho_ball(noise, r, p_a, bits) + rho_ball(noise, r, 1 - p_b, bits) - 1) > 0
+            except Undecided:
+                continue
     return rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b)
 
 
@@ -89,23 +99,10 @@ def _one_class(noise: Noise, p: Fraction, d: int) -> int | None:
 
 
 def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int) -> int | None:
-    """Doubling, then bisection: ρ_r never grows with r, so certified radii are 0, 1, …, R."""
     if p_a <= p_b:
         return None
-    if p_a == 1 or noise.is_flat:
+    if p_b == 0 or noise.is_flat:  # no other class ever; or x and x̄ look alike
         return d
     certified = _one_class(noise, p_a, d) or 0  # the two-class rule is never weaker
-    step, beyond = 1, d + 1
-    while certified + step <= d:
-        if not certifies(noise, certified + step, p_a, p_b):
-            beyond = certified + step
-            break
-        certified += step
-        step *= 2
-    while beyond - certified > 1:
-        middle = (certified + beyond) // 2
-        if certifies(noise, middle, p_a, p_b):
-            certified = middle
-        else:
-            beyond = middle
-    return certified
+    # ρ_r never grows with r, so certified radii are 0, 1, …, R.
+    return last_true(lambda r: certifies(noise, r, p_a, p_b), certified, d)

@@ -24,7 +24,7 @@ def regions(noise: Noise, r: int) -> Iterator[Region]:
     Streams: each comes from the two before it by the three-term recurrence
     a·(r−x+1)·P(x−1) = b·(r+x+1)·P(x+1) + m·x·P(x), an exact division by a small integer.
     """
-    weights = noise.weights.descending
+    r, weights = integer(r, "r", 0), noise.weights.descending
     under_xbar = _masses(weights._replace(a=weights.b, b=weights.a), r)
     return (Region(int(x), int(xbar)) for x, xbar in zip(_masses(weights, r), under_xbar, strict=True))
 
@@ -35,19 +35,17 @@ def rho(noise: Noise, r: int, p: RationalLike) -> Fraction:
     Exact. O(r) integer operations on numbers of r·log₂ z bits.
     """
     wanted = probability(p, "p")
-    r = integer(r, "r", 0)
     return lemma_rho(regions(noise, r), _total(noise, r), wanted)
 
 
 def rho_inverse(noise: Noise, r: int, q: RationalLike) -> Fraction:
     """ρ_r⁻¹(q) = sup{p : ρ_r(p) ≤ q}; at q = 1/2 the threshold τ_r. Exact, at the cost of `rho`."""
     allowed = probability(q, "q")
-    r = integer(r, "r", 0)
     return lemma_rho_inverse(regions(noise, r), _total(noise, r), allowed)
 
 
 def _total(noise: Noise, r: int) -> int:
-    return int(mpz(noise.weights.z) ** r)
+    return int(mpz(noise.weights.z) ** int(r))
 
 
 def _masses(weights: Weights, r: int) -> Iterator[int]:

@@ -9,16 +9,22 @@ from typing import Literal, NamedTuple, TypeVar
 
 from ellzero.certificates import cell, walk
 from ellzero.certificates._balls import Undecided, arb, ball, bounds, fmpz, precision
-from ellzero.certificates._inputs import integer
+from ellzero.certificates._inputs import dimension, integer
 from ellzero.certificates.errors import InvalidInput
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.paper import paper_threshold
-from ellzero.certificates.rounding import CeilingQuestion, LeastDoubleQuestion, Row, RowQuestion, decimal
+from ellzero.certificates.rounding import (
+    CeilingQuestion,
+    LeastDoubleQuestion,
+    Row,
+    RowQuestion,
+    check_digits,
+    decimal,
+)
 
 T = TypeVar("T")
 Method = Literal["engine", "paper"]
 
-MAX_DIGITS = 1_000
 _EXACT_CELL_BITS = 4_096
 # A radius of a column costs about four times a step of a single cell, which takes r of them.
 _COLUMN_COST = 4
@@ -60,9 +66,9 @@ def thresholds(
     [Decimal('0.87500'), Decimal('0.99275')]
     """
     wanted = [integer(r, "r", 0) for r in radii]
-    check_digits(digits)
+    digits = check_digits(digits)
     if d is not None:
-        d = integer(d, "d", 1)
+        d = dimension(d)
         for r in wanted:
             integer(r, "r", 0, d)
     if method == "paper":
@@ -88,19 +94,31 @@ def column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Column:
 
     A flat noise (α = β) has τ_r = 1/2 for every r and one row. About 5 µs a radius, whatever r is.
     """
+    digits = check_digits(digits)
     rows = tuple(iter_column(noise, r_max, digits))
     return Column(noise, digits, rows, saturated=rows[-1].value == 1)
 
 
 def iter_column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Threshold]:
     """The rows of `column` as they are computed, in bounded memory."""
-    digits = check_digits(digits)
-    last = column_end(noise, r_max, digits)
-    one = 10**digits
-    for r, row in enumerate(islice(walk.answers(noise, RowQuestion(digits), last), last + 1)):
-        yield _threshold(noise, r, row, digits)
-        if row.ceiling.units == one:
+    for row in iter_rows(noise, column_end(noise, r_max, digits), digits):
+        yield row
+        if row.value == 1:
             return
+
+
+def iter_rows(noise: Noise, r_max: int, digits: int = 20) -> Iterator[Threshold]:
+    """The rows of r = 0..r_max, all of them, in bounded memory; those that cannot change any more are not computed."""
+    question = RowQuestion(check_digits(digits))
+    beyond = _answer_beyond(question)
+    last = min(integer(r_max, "r_max", 0), _bound_of(noise, question))
+    r, row = 0, beyond
+    for r, row in enumerate(islice(walk.answers(noise, question, last), last + 1)):
+        yield _threshold(noise, r, row, digits)
+        if row == beyond:
+            break
+    for further in range(r + 1, r_max + 1):
+        yield _threshold(noise, further, row, digits)
 
 
 def _threshold(noise: Noise, r: int, row: Row, digits: int) -> Threshold:
@@ -120,7 +138,7 @@ def min_p(noise: Noise, r: int) -> float:
 
 def saturation_bound(noise: Noise, digits: int) -> int:
     """A radius from which on τ_r > 1 − 10^-digits, so that every threshold rounds up to 1."""
-    return radius_bound(noise, Fraction(1, 10**digits))
+    return radius_bound(noise, Fraction(1, 10 ** check_digits(digits)))
 
 
 def radius_bound(noise: Noise, room: Fraction) -> int:
@@ -140,7 +158,7 @@ def answer_at(noise: Noise, r: int, question: walk.Question[T]) -> T:
     """The answer for one radius: in exact integers where they are small, otherwise from a ball (Ziv's method)."""
     if noise.is_flat or r * noise.weights.z.bit_length() <= max(_EXACT_CELL_BITS, 4 * question.bits):
         return question.of_exact(*cell.complement(noise, r))
-    if r >= radius_bound(noise, Fraction(1, 1 << question.bits)):
+    if r >= _bound_of(noise, question):
         return _answer_beyond(question)
     for guard in (64, 256):
         try:
@@ -151,22 +169,22 @@ def answer_at(noise: Noise, r: int, question: walk.Question[T]) -> T:
     return question.of_exact(*cell.complement(noise, r))
 
 
-def check_digits(digits: int) -> int:
-    """``digits`` as an int in 1..1000."""
-    return integer(digits, "digits", 1, MAX_DIGITS)
-
-
 def answers_at(noise: Noise, radii: Iterable[int], question: walk.Question[T]) -> dict[int, T]:
     """The answer for each of the radii, by the cheaper of single cells and one column."""
     wanted = sorted(set(radii))
     if noise.is_flat or not wanted or sum(wanted) <= _COLUMN_COST * wanted[-1]:
         return {r: answer_at(noise, r, question) for r in wanted}
-    last = min(wanted[-1], radius_bound(noise, Fraction(1, 1 << question.bits)))
+    last = min(wanted[-1], _bound_of(noise, question))
     found = dict.fromkeys(wanted, _answer_beyond(question))
     for r, answer in enumerate(islice(walk.answers(noise, question, last), last + 1)):
         if r in found:
             found[r] = answer
     return found
+
+
+def _bound_of(noise: Noise, question: walk.Question[T]) -> int:
+    """A radius from which on the answer is that of `_answer_beyond`; 0 for a flat noise."""
+    return radius_bound(noise, Fraction(1, 1 << question.bits))
 
 
 def _answer_beyond(question: walk.Question[T]) -> T:

@@ -26,7 +26,10 @@ class InvalidInput(EllzeroError, ValueError):
         self.value = value
 
     def __str__(self) -> str:
-        shown = repr(self.value)
+        try:
+            shown = repr(self.value)
+        except ValueError:  # Python refuses to print integers of thousands of digits
+            shown = f"a {type(self.value).__name__} too long to print"
         if len(shown) > 80:
             shown = shown[:77] + "..."
         return f"{self.field} must be {self.allowed}; got {shown}"

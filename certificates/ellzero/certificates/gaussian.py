@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, inf
 
 from ellzero.certificates._balls import Undecided, arb, ball, bounds, decided, double_below, nearest_double
-from ellzero.certificates._inputs import RationalLike, exact, integer, positive, probability
+from ellzero.certificates._inputs import RationalLike, dimension, positive, probability, shortest
 from ellzero.certificates.errors import InvalidInput
 
 _HALF = Fraction(1, 2)
@@ -30,7 +30,7 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
     Changing r coordinates moves such an input by at most √r, whatever K is.
     """
     deviation, top = positive(sigma, "sigma"), probability(p, "p")
-    d = integer(d, "d", 1)
+    d = dimension(d)
     if top <= _HALF:
         return None
     if top == 1:
@@ -40,7 +40,7 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
         low, high = bounds((ball(deviation) * normal_quantile(top)) ** 2)
         if ceil(low) != ceil(high) and bits < _CAP_BITS:
             raise Undecided
-        return ceil(low) - 1  # at the cap the smaller one, which is safe
+        return max(ceil(low) - 1, 0)  # at the cap the smaller one, which is safe
 
     return min(d, decided(largest, 128, _CAP_BITS))
 
@@ -48,10 +48,13 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
 def sigma_for_alpha(alpha: RationalLike) -> float:
     """σ = 1/(2Φ⁻¹(α)), the Gaussian that keeps a bit of {0, 1}, read by rounding, with probability α. α > 1/2."""
     allowed = "a number strictly between 1/2 and 1"
-    stay = exact(alpha, "alpha", allowed)
+    stay = shortest(alpha, "alpha", allowed)
     if not _HALF < stay < 1:
         raise InvalidInput("alpha", allowed, alpha)
-    return nearest_double(lambda _: 1 / (2 * normal_quantile(stay)))
+    try:
+        return nearest_double(lambda _: 1 / (2 * normal_quantile(stay)))
+    except (Undecided, OverflowError):
+        raise InvalidInput("alpha", f"{allowed}, and not so close to 1/2 that σ is no double", alpha) from None
 
 
 def alpha_for_sigma(sigma: RationalLike) -> float:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
+from numbers import Rational
 from typing import NamedTuple, TypeAlias
 
 from ellzero.certificates._inputs import RationalLike, probability
@@ -115,10 +116,8 @@ class Rho:
 
 def descending(regions: Iterable[Region]) -> list[Region]:
     """The regions with mass, in descending order of ratio, those of equal ratio merged into one."""
-    kept = [region for region in regions if region.x or region.xbar]
-    for region in kept:
-        if region.x < 0 or region.xbar < 0:
-            raise InvalidInput("regions", "masses of at least 0", region)
+    exact = [Region(_mass(region.x), _mass(region.xbar)) for region in regions]
+    kept = [region for region in exact if region.x or region.xbar]
     merged: list[Region] = []
     for region in sorted(kept, key=cmp_to_key(_by_ratio)):
         if merged and _by_ratio(merged[-1], region) == 0:
@@ -127,6 +126,14 @@ def descending(regions: Iterable[Region]) -> list[Region]:
         else:
             merged.append(region)
     return merged
+
+
+def _mass(value: object) -> Mass:
+    """An exact mass in plain integers; floats are refused, since nothing says what they stand for."""
+    if not isinstance(value, Rational) or value < 0:
+        raise InvalidInput("regions", "masses of at least 0 that are integers or Fractions", value)
+    numerator, denominator = int(value.numerator), int(value.denominator)
+    return numerator if denominator == 1 else Fraction(numerator, denominator)
 
 
 def _by_ratio(first: Region, second: Region) -> int:

@@ -1,7 +1,7 @@
 """Lists of thresholds for a terminal or a pipe: rows as they are computed, and how they are printed."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from decimal import Decimal
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from ellzero.certificates.commands import announce, progress
-from ellzero.certificates.engine import Threshold, column_end, iter_column, threshold_rows
+from ellzero.certificates.engine import Threshold, column_end, iter_column, iter_rows, threshold_rows
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.paper import PaperCell, combine, partial
 
@@ -40,8 +40,8 @@ def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> 
     length = end + 1 if end == r_max else likely_radii(end)
     seconds = column_seconds(length, digits)
     announce(f"about {length:,} radii", seconds)
-    bar = progress(iter_column(noise, end, digits), length, "radii", seconds, streaming=True)
-    return _filled_up(bar, r_max)
+    rows = iter_column(noise, end, digits) if r_max is None else iter_rows(noise, r_max, digits)
+    return _streamed(progress(rows, length, "radii", seconds, streaming=True))
 
 
 def chosen_rows(noise: Noise, radii: list[int], digits: int) -> Iterator[Row]:
@@ -51,7 +51,7 @@ def chosen_rows(noise: Noise, radii: list[int], digits: int) -> Iterator[Row]:
     return map(_row, threshold_rows(noise, radii, digits))
 
 
-def paper_rows(noise: Noise, d: int, radii: list[int], digits: int, workers: int) -> Iterator[Row]:
+def paper_rows(noise: Noise, d: int, radii: Sequence[int], digits: int, workers: int) -> Iterator[Row]:
     """Rows by the paper's algorithm for inputs of d coordinates, each shared among processes."""
     cells = [PaperCell(noise, d, r) for r in radii]
     bits = d * noise.weights.z.bit_length()
@@ -91,13 +91,9 @@ def print_rows(rows: Iterable[Row], noise: Noise, digits: int, method: str, outp
             click.echo(f"{row.r:>7}  {row.threshold}{note}")
 
 
-def _filled_up(bar: AbstractContextManager[Iterable[Threshold]], r_max: int | None) -> Iterator[Row]:
+def _streamed(bar: AbstractContextManager[Iterable[Threshold]]) -> Iterator[Row]:
     with bar as rows:
-        for row in rows:
-            yield _row(row)
-    # Where a column ends early all further rows are the same.
-    for r in range(row.r + 1, (row.r if r_max is None else r_max) + 1):
-        yield _row(row._replace(r=r))
+        yield from map(_row, rows)
 
 
 def _row(row: Threshold) -> Row:

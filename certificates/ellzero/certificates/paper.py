@@ -23,11 +23,11 @@ from itertools import pairwise
 from math import factorial
 from typing import NamedTuple
 
-from ellzero.certificates._inputs import integer
+from ellzero.certificates._inputs import dimension, integer
 from ellzero.certificates._integers import bincoef, divexact, fma, mpz, xmpz
 from ellzero.certificates.errors import Inconsistent
 from ellzero.certificates.noise import Noise
-from ellzero.certificates.rounding import decimal
+from ellzero.certificates.rounding import check_digits, decimal
 
 # Ranges keep progress visible and let the crossing region be found by walking one of them only.
 _OUTCOMES_A_RANGE = 2_048
@@ -43,8 +43,8 @@ class PaperCell:
     r: int
 
     def __post_init__(self) -> None:
-        integer(self.d, "d", 1)
-        integer(self.r, "r", 0, self.d)
+        object.__setattr__(self, "d", dimension(self.d))
+        object.__setattr__(self, "r", integer(self.r, "r", 0, self.d))
 
     def ranges(self) -> list[range]:
         """0 ≤ u ≤ d cut into ranges that can be worked on apart."""
@@ -80,7 +80,7 @@ def paper_threshold(noise: Noise, d: int, r: int, digits: int = 20, mapper: Mapp
     ``mapper`` applies a function to ranges as `map` does: give a pool's ``imap`` to share the cell among processes.
     Cost: about (r+1)(r+2)/2 · d products of numbers of d·log₂ z bits with small ones.
     """
-    cell = PaperCell(noise, d, r)
+    cell, digits = PaperCell(noise, d, r), check_digits(digits)
     return combine(cell, mapper(bind(partial, cell), cell.ranges()), digits)
 
 

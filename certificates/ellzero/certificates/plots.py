@@ -44,7 +44,10 @@ def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
     linear.legend(title="probability of staying", frameon=False)
     ks = ", ".join(str(k) for k in sorted({column.noise.k for column in columns}))
     figure.suptitle(f"A probability above the threshold certifies radius r (K = {ks})")
-    figure.savefig(out, dpi=160)
+    try:
+        figure.savefig(out, dpi=160)
+    except OSError as error:
+        raise InvalidInput("out", f"a file that can be written ({error.strerror})", str(out)) from error
 
 
 def _alpha(alpha: Fraction) -> str:

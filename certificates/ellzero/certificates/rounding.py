@@ -10,7 +10,9 @@ from math import ceil, log2
 from typing import NamedTuple
 
 from ellzero.certificates._balls import Undecided, arb, ball, fmpz
+from ellzero.certificates._inputs import integer
 
+MAX_DIGITS = 1_000
 DOUBLE_BITS = 53  # doubles in [1/2, 1] lie 2^-53 apart
 
 
@@ -94,6 +96,11 @@ class ExceedsQuestion:
         if complement <= room:
             return False
         raise Undecided
+
+
+def check_digits(digits: int) -> int:
+    """``digits`` as an int in 1..1000."""
+    return integer(digits, "digits", 1, MAX_DIGITS)
 
 
 def decimal(units: int, digits: int) -> Decimal:

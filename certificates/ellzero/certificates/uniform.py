@@ -7,7 +7,7 @@ certified; p ≤ 1/2 abstains (None).
 from fractions import Fraction
 
 from ellzero.certificates._balls import arb, ball, below, double_below
-from ellzero.certificates._inputs import RationalLike, integer, positive, probability
+from ellzero.certificates._inputs import RationalLike, dimension, positive, probability
 
 _HALF = Fraction(1, 2)
 
@@ -25,7 +25,7 @@ def uniform_l1_radius(gamma: RationalLike, p: RationalLike) -> float | None:
 def uniform_linf_radius(gamma: RationalLike, p: RationalLike, d: int) -> float | None:
     """The largest double below R = 2γ − 2γ·(3/2 − p)^(1/d), for inputs of d coordinates."""
     width, top = positive(gamma, "gamma"), probability(p, "p")
-    d = integer(d, "d", 1)
+    d = dimension(d)
     if top <= _HALF:
         return None
 

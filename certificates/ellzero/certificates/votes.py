@@ -10,8 +10,9 @@ from math import isfinite, nextafter, sqrt
 from statistics import NormalDist
 
 from ellzero.certificates._balls import Undecided, ball, precision
-from ellzero.certificates._inputs import RationalLike, failure_probability, integer
-from ellzero.certificates.decision import MAX_DIMENSION, radius
+from ellzero.certificates._inputs import RationalLike, dimension, failure_probability, integer
+from ellzero.certificates._search import last_true
+from ellzero.certificates.decision import radius
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.tails import FIRST_BITS, MAX_VOTES, Chance, ThresholdChance, compare_tail, tail_ball
 
@@ -67,15 +68,16 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int) -> int | None:
 
     Holds with probability at least 1 − ε. Tight: a larger r would not pass P[Bin(n, τ_r) ≥ count] < ε.
     """
-    d = integer(d, "d", 1, MAX_DIMENSION)
-    certified = radius(noise, lower_bound(votes), d)
-    beyond = 0 if certified is None else certified + 1
-    # The bound was rounded down to a double; a threshold may lie in the gap.
-    while beyond <= d and compare_tail(votes.n, votes.count, ThresholdChance(noise, beyond), votes.failure) == -1:
-        if noise.is_flat:
-            return d
-        certified, beyond = beyond, beyond + 1
-    return certified
+    d = dimension(d)
+
+    def certified(r: int) -> bool:
+        return compare_tail(votes.n, votes.count, ThresholdChance(noise, r), votes.failure) == -1
+
+    # The bound was rounded down to a double; thresholds may lie in the gap.
+    surely = radius(noise, lower_bound(votes), d)
+    if surely is None and not certified(0):
+        return None
+    return last_true(certified, surely or 0, d)
 
 
 def reachable_radius(noise: Noise, n: int, failure: RationalLike, d: int) -> int | None:

@@ -43,6 +43,9 @@ def main() -> None:
     except click.ClickException as error:
         click.echo(f"ellzero: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:  # a full disk, say; click has seen to closed pipes
+        click.echo(f"ellzero: {error.strerror or error}", err=True)
+        sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         click.echo("ellzero: interrupted", err=True)
         sys.exit(130)
