@@ -152,9 +152,9 @@ def test_radius_in_json_says_why(ellzero: Ellzero) -> None:
 def test_radius_with_two_classes_in_json_says_why(ellzero: Ellzero) -> None:
     found = json.loads(ellzero("radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 150528 --json").out)
     assert found["radius"] == 2
-    assert float(found["top_at_least"]) > float(found["others_at_most"])
+    assert float(found["top_at_least"]) > 1 - float(found["others_lack_at_least"])
     found = json.loads(ellzero("radius --p 0.1 --p-b 0.2 --k 255 --alpha 0.1 --d 150528 --json").out)
-    assert (found["radius"], found["top_at_least"], found["others_at_most"]) == (None, None, None)
+    assert (found["radius"], found["top_at_least"], found["others_lack_at_least"]) == (None, None, None)
 
 
 def test_plan(ellzero: Ellzero) -> None:

@@ -66,9 +66,8 @@ def thresholds_command(
         if r is None and r_max is None:
             raise click.UsageError("--method paper needs --r or --r-max")
         workers = integer(os.cpu_count() or 1 if workers is None else workers, "workers", 1)
-        rows = paper_rows(
-            noise, d, range(integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r, digits, workers
-        )
+        radii = range(integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r
+        rows = paper_rows(noise, d, radii, digits, workers)
     elif r is not None:
         rows = chosen_rows(noise, r if d is None else [integer(at, "r", 0, d) for at in r], digits)
     else:
@@ -97,8 +96,10 @@ def radius_command(
     if p is not None and failure is not None:
         raise click.UsageError("--failure goes with --count and --n")
     d = dimension(d)
-    if p is not None:
-        answer = _explain_probability(noise, p, p_b, d)
+    if p is not None and p_b is not None:
+        answer = _explain_two_classes(noise, p, p_b, d)
+    elif p is not None:
+        answer = _explain_probability(noise, p, d)
     elif count is None or n is None:
         raise click.UsageError("--count and --n go together")
     else:
@@ -171,20 +172,7 @@ def plot_thresholds_command(k: Any, alpha: str, r_max: Any, out: Path) -> None:
     click.echo(out)
 
 
-def _explain_probability(noise: Noise, p: str, p_b: str | None, d: int) -> dict[str, Any]:
-    if p_b is not None:
-        certified = radius(noise, p, d, p_b)
-        top = others = None
-        if certified is not None:
-            upper = min(probability(p_b, "p_b"), 1 - probability(p, "p"))
-            top, others = rho(noise, certified, p), 1 - rho(noise, certified, 1 - upper)
-        return {
-            "p": p,
-            "p_b": p_b,
-            "radius": certified,
-            "top_at_least": _decimal_text(top),
-            "others_at_most": _decimal_text(others),
-        }
+def _explain_probability(noise: Noise, p: str, d: int) -> dict[str, Any]:
     _announce_walk(noise, probability(p, "p"), d)
     certificate = certify(noise, p, d)
     return {
@@ -192,7 +180,22 @@ def _explain_probability(noise: Noise, p: str, p_b: str | None, d: int) -> dict[
         "radius": certificate.radius,
         "threshold": _text(certificate.threshold),
         "next_threshold": _text(certificate.next_threshold),
-        "margin": _decimal_text(certificate.margin),
+        "margin": _rounded_down(certificate.margin),
+    }
+
+
+def _explain_two_classes(noise: Noise, p: str, p_b: str, d: int) -> dict[str, Any]:
+    certified = radius(noise, p, d, p_b)
+    top = others_missing = None
+    if certified is not None:
+        top = rho(noise, certified, p)
+        others_missing = rho(noise, certified, max(1 - probability(p_b, "p_b"), probability(p, "p")))
+    return {
+        "p": p,
+        "p_b": p_b,
+        "radius": certified,
+        "top_at_least": _rounded_down(top),
+        "others_lack_at_least": _rounded_down(others_missing),
     }
 
 
@@ -211,7 +214,7 @@ def _explain_votes(noise: Noise, count: int, n: int, failure: str, d: int) -> di
         "radius": certified,
         "threshold": _text(reached),
         "next_threshold": _text(thresholds(noise, [beyond])[0]) if beyond <= d else None,
-        "margin": _decimal_text(None if reached is None else max(Fraction(low) - Fraction(reached), Fraction(0))),
+        "margin": _rounded_down(None if reached is None else max(Fraction(low) - Fraction(reached), Fraction(0))),
         "min_count": None if certified is None else min_count(noise, certified, votes.n, votes.failure),
         "next_min_count": min_count(noise, beyond, votes.n, votes.failure) if beyond <= d else None,
     }
@@ -241,6 +244,6 @@ def _text(value: Decimal | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _decimal_text(value: Fraction | None) -> str | None:
-    """Rounded down to 20 digits."""
+def _rounded_down(value: Fraction | None) -> str | None:
+    """With 20 digits, as the lower bound that it stands for."""
     return None if value is None else f"{Decimal(value.numerator * 10**20 // value.denominator).scaleb(-20):f}"

@@ -1,4 +1,4 @@
-"""Thresholds τ_r = ρ_r⁻¹(1/2), exactly rounded up: single ones, lists and whole walk."""
+"""Thresholds τ_r = ρ_r⁻¹(1/2), exactly rounded up: single ones, lists and whole columns."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -56,7 +56,7 @@ def paper_rows(noise: Noise, d: int, radii: Sequence[int], digits: int, workers:
     cells = [PaperCell(noise, d, r) for r in radii]
     bits = d * noise.weights.z.bit_length()
     seconds = sum(d * (r + 1) * (r + 2) * bits * _SECONDS_A_PRODUCT_BIT for r in radii) / workers
-    announce(f"the paper's algorithm for {len(cells)} radii on {workers} processes", seconds)
+    announce(f"the paper's algorithm on {workers} processes", seconds)
     return _paper_computed(cells, digits, workers if seconds > _WORTH_PROCESSES else 1, seconds)
 
 

@@ -85,33 +85,18 @@ def reachable_radius(noise: Noise, n: int, failure: RationalLike, d: int) -> int
     return radius_from_votes(noise, Votes(n, n, failure), d)
 
 
-def least_count(chance: Chance, n: int, failure: Fraction, near: int | None = None) -> int | None:
-    """The least k with P[Bin(n, q) ≥ k] < ε, searched outwards from ``near``; None if there is none up to n."""
+def least_count(chance: Chance, n: int, failure: Fraction) -> int | None:
+    """The least k with P[Bin(n, q) ≥ k] < ε, searched outwards from a guess; None if there is none up to n."""
 
     def certified(k: int) -> bool:
         return compare_tail(n, k, chance, failure) == -1
 
     if not certified(n):
         return None
-    guess = min(max(_normal_guess(chance, n, failure) if near is None else near, 1), n)
-    step = 1
+    guess = min(max(_normal_guess(chance, n, failure), 0), n)
     if certified(guess):
-        high, low = guess, guess - 1  # certified(high), and low is looked for
-        while low > 0 and certified(low):
-            high, step = low, 2 * step
-            low = max(low - step, 0)
-    else:
-        low, high = guess, min(guess + 1, n)
-        while not certified(high):
-            low, step = high, 2 * step
-            high = min(high + step, n)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if certified(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+        return guess - last_true(lambda down: certified(guess - down), 0, guess)
+    return last_true(lambda k: not certified(k), guess, n) + 1
 
 
 def check_n(n: int) -> int:
