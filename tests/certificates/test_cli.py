@@ -1,6 +1,7 @@
 """The command line: what it prints, and one clear line with exit code 2 for every mistake."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -129,10 +130,12 @@ def test_a_probability_between_a_threshold_and_its_ceiling_is_not_said_to_exceed
     assert json.loads(ellzero(f"{command} --json").out)["margin"] == "0.00000000000000000000"
 
 
-def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_one_line(unbuffered: str) -> None:
     command = [sys.executable, "-m", "ellzero", "radius", "--p", "0.9", "--k", "1", "--alpha", "0.8", "--d", "5"]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment)
     assert done.returncode == 1
     assert done.stderr == "ellzero: No space left on device\n"
 

@@ -1,5 +1,6 @@
 """The root command ``ellzero``. It knows no other part: each announces its commands as entry points."""
 
+import os
 import sys
 from importlib.metadata import EntryPoint, entry_points, version
 
@@ -45,6 +46,8 @@ def main() -> None:
         sys.exit(error.exit_code)
     except OSError as error:  # a full disk, say; click has seen to closed pipes
         click.echo(f"ellzero: {error.strerror or error}", err=True)
+        # What could not be written is still buffered, and Python would try, and complain, once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         click.echo("ellzero: interrupted", err=True)
