@@ -8,7 +8,7 @@ from oracles import brute_force
 from oracles.strategies import noises, probabilities
 
 from ellzero.certificates import Noise, cell, tails
-from ellzero.certificates._balls import ball, bounds, precision
+from ellzero.certificates._balls import Undecided, ball, bounds, precision
 from ellzero.certificates.tails import Chance, ThresholdChance, compare_tail
 
 
@@ -40,6 +40,17 @@ def test_a_tie_that_is_too_large_to_check_proves_nothing() -> None:
     half = Fraction(1, 2)
     assert compare_tail(2_001, 1_001, Chance(half), half) == 0
     assert compare_tail(200_001, 100_001, Chance(half), half) is None
+
+
+def test_a_threshold_that_no_ball_can_place_as_a_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    def undecided(*_: object) -> None:
+        raise Undecided
+
+    monkeypatch.setattr(cell, "complement_ball", undecided)
+    noise, r = Noise(1, "0.51"), 3_000
+    with precision(128):
+        low, high = bounds(ThresholdChance(noise, r).ball(128))
+    assert low <= cell.threshold(noise, r) <= high
 
 
 @pytest.mark.parametrize(("k", "alpha"), [(255, "0.2"), (1, "0.51")])

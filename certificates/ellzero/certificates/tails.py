@@ -67,7 +67,10 @@ class ThresholdChance(Chance):
         room = Fraction(1, 1 << bits)
         if not self._noise.is_flat and self._r >= radius_bound(self._noise, room):
             return 1 - arb(ball(room), ball(room))  # 1 − τ_r lies in (0, 2^-bits)
-        return 1 - cell.complement_ball(self._noise, self._r, bits)
+        try:
+            return 1 - cell.complement_ball(self._noise, self._r, bits)
+        except Undecided:  # the x-mass is 1/2 at the end of a region, exactly or almost
+            return ball(self.exact)
 
 
 def tail_ball(n: int, k: int, q: arb) -> arb:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import isfinite, nextafter, sqrt
 from statistics import NormalDist
 
-from ellzero.certificates._balls import Undecided, ball, precision
+from ellzero.certificates._balls import ball, precision
 from ellzero.certificates._inputs import RationalLike, dimension, failure_probability, integer
 from ellzero.certificates._search import last_true
 from ellzero.certificates.decision import radius
@@ -107,10 +107,7 @@ def check_n(n: int) -> int:
 def _normal_guess(chance: Chance, n: int, failure: Fraction) -> int:
     """About k*: the normal approximation with its first correction for skewness. Only where a search begins."""
     with precision(FIRST_BITS):
-        try:
-            q = float(chance.ball(FIRST_BITS))
-        except Undecided:
-            return n
+        q = float(chance.ball(FIRST_BITS))
     tail = float(failure)
     if not 0 < tail < 1:
         return n
