@@ -12,6 +12,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from itertools import islice
+from math import log2
 from typing import NamedTuple
 
 import click
@@ -50,7 +51,7 @@ def check_columns(seed: int) -> Tally:
         last = column_end(noise, R_MAX, DIGITS)
         for r, row in enumerate(islice(walk.answers(noise, question, last), last + 1)):
             tally.counts["cells"] += 1
-            tally.counts["by balls"] += (r - 1) * z.bit_length() > walk.EXACT_BITS
+            tally.counts["by balls"] += r * log2(z) >= walk.EXACT_BITS
             tally.counts["with α < β"] += a < b
             tally.counts["exact decimals"] += row.ceiling.exact
             if row != question.of_exact(*cell.complement(noise, r)):

@@ -75,6 +75,21 @@ def test_too_few_bits_are_noticed_and_answered_with_more() -> None:
     assert started_low == list(islice(walk.answers(noise, question, 2_000), 2_000))
 
 
+def test_too_few_bits_for_many_digits_do_not_send_every_radius_to_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise, question = Noise(255, "0.1"), CeilingQuestion(400)
+    asked: list[int] = []
+    single_cell = cell.complement
+
+    def counted(noise: Noise, r: int) -> tuple[int, int]:
+        asked.append(r)
+        return single_cell(noise, r)
+
+    monkeypatch.setattr(cell, "complement", counted)
+    started_low = list(islice(walk.answers(noise, question, 1), 1_000))
+    assert started_low == list(islice(walk.answers(noise, question, 1_000), 1_000))
+    assert asked == []
+
+
 @pytest.mark.parametrize("r_tie", [150, 151, 153])
 def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """F = 1/2 exactly at some radius: every ball there is undecided, at any precision."""

@@ -34,18 +34,18 @@ def rho(noise: Noise, r: int, p: RationalLike) -> Fraction:
 
     Exact. O(r) integer operations on numbers of r·log₂ z bits.
     """
-    wanted = probability(p, "p")
+    r, wanted = integer(r, "r", 0), probability(p, "p")
     return lemma_rho(regions(noise, r), _total(noise, r), wanted)
 
 
 def rho_inverse(noise: Noise, r: int, q: RationalLike) -> Fraction:
     """ρ_r⁻¹(q) = sup{p : ρ_r(p) ≤ q}; at q = 1/2 the threshold τ_r. Exact, at the cost of `rho`."""
-    allowed = probability(q, "q")
+    r, allowed = integer(r, "r", 0), probability(q, "q")
     return lemma_rho_inverse(regions(noise, r), _total(noise, r), allowed)
 
 
 def _total(noise: Noise, r: int) -> int:
-    return int(mpz(noise.weights.z) ** int(r))
+    return int(mpz(noise.weights.z) ** r)
 
 
 def _masses(weights: Weights, r: int) -> Iterator[int]:

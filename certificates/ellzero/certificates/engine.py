@@ -92,7 +92,7 @@ def threshold_rows(noise: Noise, radii: Iterable[int], digits: int = 20) -> list
 def column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Column:
     """τ_0 … τ_{r_max}, ended early at the first that rounds up to 1: every later one does too, since τ_r never falls.
 
-    A flat noise (α = β) has τ_r = 1/2 for every r and one row. About 5 µs a radius, whatever r is.
+    A flat noise (α = β) has τ_r = 1/2 for every r and one row. 5 to 10 µs a radius, whatever r is.
     """
     digits = check_digits(digits)
     rows = tuple(iter_column(noise, r_max, digits))
@@ -175,8 +175,11 @@ def answers_at(noise: Noise, radii: Iterable[int], question: walk.Question[T]) -
     if noise.is_flat or not wanted or sum(wanted) <= _COLUMN_COST * wanted[-1]:
         return {r: answer_at(noise, r, question) for r in wanted}
     last = min(wanted[-1], _bound_of(noise, question))
-    found = dict.fromkeys(wanted, _answer_beyond(question))
+    beyond = _answer_beyond(question)
+    found = dict.fromkeys(wanted, beyond)
     for r, answer in enumerate(islice(walk.answers(noise, question, last), last + 1)):
+        if answer == beyond:
+            break
         if r in found:
             found[r] = answer
     return found

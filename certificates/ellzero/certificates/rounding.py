@@ -6,7 +6,6 @@ numbers in the ball share it.
 
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, log2
 from typing import NamedTuple
 
 from ellzero.certificates._balls import Undecided, arb, ball, fmpz
@@ -35,7 +34,7 @@ class CeilingQuestion:
 
     def __init__(self, digits: int) -> None:
         self.scale = 10**digits
-        self.bits = ceil(digits * log2(10))
+        self.bits = self.scale.bit_length()
         self._scale = fmpz(self.scale)
 
     def of_exact(self, numerator: int, denominator: int) -> Ceiling:

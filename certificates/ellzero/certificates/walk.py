@@ -224,7 +224,7 @@ def _answer(noise: Noise, question: Question[A_co], walk: BallWalk) -> A_co:
     try:
         return question.of_ball(complement)
     except Undecided:
-        if float(complement.rad()) > 2.0 ** -(question.bits + _GUARD_BITS // 2):
+        if not complement.rad() < arb(2) ** -(question.bits + _GUARD_BITS // 2):
             raise
         # The ball is far narrower than the question's grid, so this is an exact tie: integers decide it.
         return question.of_exact(*cell.complement(noise, walk.r))
