@@ -75,19 +75,17 @@ def test_too_few_bits_are_noticed_and_answered_with_more() -> None:
     assert started_low == list(islice(walk.answers(noise, question, 2_000), 2_000))
 
 
-def test_too_few_bits_for_many_digits_do_not_send_every_radius_to_integers(monkeypatch: pytest.MonkeyPatch) -> None:
-    noise, question = Noise(255, "0.1"), CeilingQuestion(400)
-    asked: list[int] = []
-    single_cell = cell.complement
-
-    def counted(noise: Noise, r: int) -> tuple[int, int]:
-        asked.append(r)
-        return single_cell(noise, r)
-
-    monkeypatch.setattr(cell, "complement", counted)
-    started_low = list(islice(walk.answers(noise, question, 1), 1_000))
-    assert started_low == list(islice(walk.answers(noise, question, 1_000), 1_000))
-    assert asked == []
+def test_a_ball_too_wide_for_many_digits_asks_for_more_bits_and_not_for_integers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Widths such as 2^-1320 are too small for a float, and too large for 400 digits."""
+    noise = Noise(255, "0.1")
+    with precision(3_000):
+        balls = walk.BallWalk(walk.ExactWalk(noise.weights))
+        wide = arb(arb(10) ** -100, arb(2) ** -1320)
+        monkeypatch.setattr(walk.BallWalk, "complement", lambda _: wide)
+        with pytest.raises(Undecided):
+            walk._answer(noise, CeilingQuestion(400), balls)
 
 
 @pytest.mark.parametrize("r_tie", [150, 151, 153])

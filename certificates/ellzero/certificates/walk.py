@@ -231,7 +231,7 @@ def _answer(noise: Noise, question: Question[A_co], walk: BallWalk) -> A_co:
 
 
 def _expected_loss(weights: Weights, r_end: int) -> int:
-    """About how many bits a ball walk to r_end loses. An estimate: too low only costs a second walk.
+    """About how many bits of P and F, which tell how s moves, a ball walk to r_end loses; too low costs a second walk.
 
     Each raise of s multiplies the relative error by (α(1−δ) + (K−1)βδ) / (β(1+δ)), δ = α − β; s rises δ·r times.
     """
