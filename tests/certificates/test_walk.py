@@ -1,5 +1,6 @@
 """A column is what single cells are, radius by radius: in integers, in balls, and where balls cannot tell."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice
 
@@ -9,7 +10,7 @@ from oracles.strategies import noises
 
 from ellzero.certificates import Noise, cell, walk
 from ellzero.certificates._balls import Undecided, arb, bounds, precision
-from ellzero.certificates.rounding import CeilingQuestion, RowQuestion
+from ellzero.certificates.rounding import Ceiling, CeilingQuestion, RowQuestion
 
 
 class ExactValue:
@@ -68,11 +69,23 @@ def test_long_fast_columns_agree_with_exact_ones(k: int, alpha: str) -> None:
     assert fast == list(islice(walk.answers_exactly(noise, question), 1_501))
 
 
-def test_too_few_bits_are_noticed_and_answered_with_more() -> None:
-    """A walk that is told to expect one radius begins with too little precision for these thousands."""
-    noise, question = Noise(255, "0.02"), CeilingQuestion(20)
-    started_low = list(islice(walk.answers(noise, question, 1), 2_000))
-    assert started_low == list(islice(walk.answers(noise, question, 2_000), 2_000))
+def test_too_few_bits_are_noticed_and_answered_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk that is told to expect one radius begins with too little precision for these hundreds."""
+    noise, question = Noise(10**6, "0.1"), CeilingQuestion(20)
+    tried: list[int] = []
+    blocks = walk._blocks
+
+    def recorded(
+        noise: Noise, question: CeilingQuestion, seed: walk.ExactWalk, bits: int, r: int
+    ) -> Iterator[list[Ceiling]]:
+        tried.append(bits)
+        return blocks(noise, question, seed, bits, r)
+
+    monkeypatch.setattr(walk, "_blocks", recorded)
+    started_low = list(islice(walk.answers(noise, question, 1), 800))
+    assert started_low == list(islice(walk.answers_exactly(noise, question), 800))
+    assert len(tried) > 2
+    assert tried == [tried[0] << doublings for doublings in range(len(tried))]
 
 
 def test_a_ball_too_wide_for_many_digits_asks_for_more_bits_and_not_for_integers(
