@@ -1,5 +1,6 @@
 """Radii: decided strictly and exactly, for one class and for two."""
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import nextafter
 
@@ -92,6 +93,18 @@ def test_flat_noise_certifies_everything_above_one_half(p: object, expected: int
 def test_certainty_certifies_every_coordinate() -> None:
     assert radius(Noise(255, "0.1"), 1, 150528) == 150528
     assert radius(Noise(255, "0.1"), 1.0, 150528, 0.3) == 150528
+
+
+def test_the_iteration_over_radii_can_be_watched() -> None:
+    seen: list[bool] = []
+
+    def watch(answers: Iterable[bool]) -> Iterator[bool]:
+        for answer in answers:
+            seen.append(answer)
+            yield answer
+
+    assert radius(Noise(255, "0.2"), "0.99", 784, watch=watch) == 3
+    assert seen == [True, True, True, True, False]
 
 
 def test_a_probability_extremely_close_to_one() -> None:

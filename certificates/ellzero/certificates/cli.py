@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from ellzero.certificates._inputs import dimension, integer, probability
 from ellzero.certificates.commands import MOST_RADII, Command, Radii, Whole, announce, noise_options, notice, progress
-from ellzero.certificates.decision import certify, radius
+from ellzero.certificates.decision import Watch, certify, radius
 from ellzero.certificates.discrete import rho
 from ellzero.certificates.engine import column, column_end, radius_bound, thresholds
 from ellzero.certificates.errors import InvalidInput
@@ -173,8 +174,7 @@ def plot_thresholds_command(k: Any, alpha: str, r_max: Any, out: Path) -> None:
 
 
 def _explain_probability(noise: Noise, p: str, d: int) -> dict[str, Any]:
-    _announce_walk(noise, probability(p, "p"), d)
-    certificate = certify(noise, p, d)
+    certificate = certify(noise, p, d, watch=_watch(noise, probability(p, "p"), d))
     return {
         "p": p,
         "radius": certificate.radius,
@@ -185,7 +185,7 @@ def _explain_probability(noise: Noise, p: str, d: int) -> dict[str, Any]:
 
 
 def _explain_two_classes(noise: Noise, p: str, p_b: str, d: int) -> dict[str, Any]:
-    certified = radius(noise, p, d, p_b)
+    certified = radius(noise, p, d, p_b, watch=_watch(noise, probability(p, "p"), d))
     top = others_missing = None
     if certified is not None:
         top = rho(noise, certified, p)
@@ -202,8 +202,7 @@ def _explain_two_classes(noise: Noise, p: str, p_b: str, d: int) -> dict[str, An
 def _explain_votes(noise: Noise, count: int, n: int, failure: str, d: int) -> dict[str, Any]:
     votes = Votes(count, n, failure)
     low = lower_bound(votes)
-    _announce_walk(noise, probability(low, "p"), d)
-    certified = radius_from_votes(noise, votes, d)
+    certified = radius_from_votes(noise, votes, d, watch=_watch(noise, Fraction(low), d))
     reached = None if certified is None else thresholds(noise, [certified])[0]
     beyond = 0 if certified is None else certified + 1
     return {
@@ -220,10 +219,17 @@ def _explain_votes(noise: Noise, count: int, n: int, failure: str, d: int) -> di
     }
 
 
-def _announce_walk(noise: Noise, p: Fraction, d: int) -> None:
-    if p > Fraction(1, 2):
-        radii = min(d, likely_radii(radius_bound(noise, max(1 - p, Fraction(1, 10**20)))))
-        announce(f"about {radii:,} radii to go through", column_seconds(radii))
+def _watch(noise: Noise, p: Fraction, d: int) -> Watch:
+    """Says what finding the radius of p will cost, and returns what shows its progress."""
+    radii = min(d, likely_radii(radius_bound(noise, max(1 - p, Fraction(1, 10**20))))) if p > Fraction(1, 2) else 0
+    seconds = column_seconds(radii)
+    announce(f"about {radii:,} radii to go through", seconds)
+
+    def shown(answers: Iterable[bool]) -> Iterator[bool]:
+        with progress(answers, radii, "radii", seconds) as bar:
+            yield from bar
+
+    return shown
 
 
 def _sentence(answer: dict[str, Any]) -> str:

@@ -1,8 +1,11 @@
 """From probabilities to a certified radius: the one-class rule, the two-class rule, and why."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
+from typing import TypeAlias
 
 from ellzero.certificates import walk
 from ellzero.certificates._balls import Undecided, precision, sign
@@ -13,6 +16,9 @@ from ellzero.certificates.discrete import rho
 from ellzero.certificates.engine import radius_bound, thresholds
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.rounding import ExceedsQuestion
+
+# Wraps an iteration that may be long; `iter` does nothing more.
+Watch: TypeAlias = Callable[[Iterable[bool]], Iterable[bool]]
 
 _HALF = Fraction(1, 2)
 _EXACT_BITS = 4_096
@@ -35,7 +41,9 @@ class Certificate:
     margin: Fraction | None
 
 
-def radius(noise: Noise, p: RationalLike, d: int, p_b: RationalLike | None = None) -> int | None:
+def radius(
+    noise: Noise, p: RationalLike, d: int, p_b: RationalLike | None = None, *, watch: Watch = iter
+) -> int | None:
     """The largest r ≤ d such that every x̄ with ‖x−x̄‖₀ ≤ r gets the same answer as x; None to abstain.
 
     ``p`` is a lower bound of the probability of the top class at x (a float counts as its exact value). With
@@ -43,20 +51,22 @@ def radius(noise: Noise, p: RationalLike, d: int, p_b: RationalLike | None = Non
     probability of *every* other class, the condition is ρ_r(p) > 1 − ρ_r(1−p_b) with p_b := min(p_b, 1−p); then
     p may be below 1/2, and p ≤ p_b abstains. Exact in both.
 
+    About 5 µs for each radius certified: ``watch`` may wrap the iteration over them, to show progress.
+
     >>> radius(Noise(255, "0.2"), "0.99", 150528)
     3
     """
     top = probability(p, "p")
     d = dimension(d)
     if p_b is None:
-        return _one_class(noise, top, d)
-    return _two_class(noise, top, min(probability(p_b, "p_b"), 1 - top), d)
+        return _one_class(noise, top, d, watch)
+    return _two_class(noise, top, min(probability(p_b, "p_b"), 1 - top), d, watch)
 
 
-def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20) -> Certificate:
+def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20, *, watch: Watch = iter) -> Certificate:
     """The one-class `radius` together with the thresholds it lies between."""
     exact_p = probability(p, "p")
-    certified = radius(noise, exact_p, d)
+    certified = radius(noise, exact_p, d, watch=watch)
     if certified is None:
         return Certificate(noise, exact_p, d, None, None, thresholds(noise, [0], digits)[0], None)
     around = thresholds(noise, [certified, certified + 1], digits)
@@ -83,26 +93,23 @@ def certifies(noise: Noise, r: int, p_a: Fraction, p_b: Fraction) -> bool:
     return rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b)
 
 
-def _one_class(noise: Noise, p: Fraction, d: int) -> int | None:
+def _one_class(noise: Noise, p: Fraction, d: int, watch: Watch) -> int | None:
     if p <= _HALF:
         return None
     if p == 1 or noise.is_flat:
         return d
-    certified = -1
-    for exceeds in walk.answers(noise, ExceedsQuestion(p), min(d, radius_bound(noise, 1 - p))):
-        if not exceeds:
-            break
-        certified += 1
-        if certified == d:
-            break
-    return certified
+    exceeds = walk.answers(noise, ExceedsQuestion(p), min(d, radius_bound(noise, 1 - p)))
+    for r, exceeded in enumerate(watch(islice(exceeds, d + 1))):
+        if not exceeded:
+            return r - 1
+    return d
 
 
-def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int) -> int | None:
+def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int, watch: Watch) -> int | None:
     if p_a <= p_b:
         return None
     if p_b == 0 or noise.is_flat:  # no other class ever; or x and x̄ look alike
         return d
-    certified = _one_class(noise, p_a, d) or 0  # the two-class rule is never weaker
+    certified = _one_class(noise, p_a, d, watch) or 0  # the two-class rule is never weaker
     # ρ_r never grows with r, so certified radii are 0, 1, …, R.
     return last_true(lambda r: certifies(noise, r, p_a, p_b), certified, d)

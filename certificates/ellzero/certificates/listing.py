@@ -21,12 +21,12 @@ CONVENTIONS = {
     "r": "at most r coordinates changed",
 }
 # Seconds; measured as docs/benchmarks.md says, to warn of long work and not to promise anything.
-_SECONDS_A_RADIUS = 7e-6
+_SECONDS_A_RADIUS = 1e-5
 _SECONDS_A_PRODUCT_BIT = 1.6e-11
 _WORTH_PROCESSES = 1.0
 
 
-class Row(NamedTuple):
+class Line(NamedTuple):
     """A threshold and what the way it was computed says of it."""
 
     r: int
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     extra: dict[str, Any]
 
 
-def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> Iterator[Row]:
+def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> Iterator[Line]:
     """Rows 0..r_max if that was asked for, otherwise up to saturation or d."""
     end = column_end(noise, d if r_max is None else r_max, digits)
     length = end + 1 if end == r_max else likely_radii(end)
@@ -44,14 +44,14 @@ def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> 
     return _streamed(progress(rows, length, "radii", seconds, streaming=True))
 
 
-def chosen_rows(noise: Noise, radii: list[int], digits: int) -> Iterator[Row]:
+def chosen_rows(noise: Noise, radii: list[int], digits: int) -> Iterator[Line]:
     """Rows of these radii only."""
     steps = sum(min(r, column_end(noise, None, digits)) for r in radii)
     announce(f"{len(radii)} radii", column_seconds(min(steps // 4, max(radii, default=0)), digits))
-    return map(_row, threshold_rows(noise, radii, digits))
+    return map(_line, threshold_rows(noise, radii, digits))
 
 
-def paper_rows(noise: Noise, d: int, radii: Sequence[int], digits: int, workers: int) -> Iterator[Row]:
+def paper_rows(noise: Noise, d: int, radii: Sequence[int], digits: int, workers: int) -> Iterator[Line]:
     """Rows by the paper's algorithm for inputs of d coordinates, each shared among processes."""
     cells = [PaperCell(noise, d, r) for r in radii]
     bits = d * noise.weights.z.bit_length()
@@ -70,7 +70,7 @@ def likely_radii(bound: int) -> int:
     return int(0.46 * bound) + 1
 
 
-def print_rows(rows: Iterable[Row], noise: Noise, digits: int, method: str, output: str) -> None:
+def print_rows(rows: Iterable[Line], noise: Noise, digits: int, method: str, output: str) -> None:
     """Print row by row, so that a column of any length needs no memory."""
     if output == "csv":
         click.echo("r,threshold")
@@ -91,20 +91,20 @@ def print_rows(rows: Iterable[Row], noise: Noise, digits: int, method: str, outp
             click.echo(f"{row.r:>7}  {row.threshold}{note}")
 
 
-def _streamed(bar: AbstractContextManager[Iterable[Threshold]]) -> Iterator[Row]:
+def _streamed(bar: AbstractContextManager[Iterable[Threshold]]) -> Iterator[Line]:
     with bar as rows:
-        yield from map(_row, rows)
+        yield from map(_line, rows)
 
 
-def _row(row: Threshold) -> Row:
-    return Row(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
+def _line(row: Threshold) -> Line:
+    return Line(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
 
 
-def _paper_computed(cells: list[PaperCell], digits: int, workers: int, seconds: float) -> Iterator[Row]:
+def _paper_computed(cells: list[PaperCell], digits: int, workers: int, seconds: float) -> Iterator[Line]:
     with ExitStack() as stack:
         mapper = map if workers == 1 else stack.enter_context(ProcessPoolExecutor(workers)).map
         for cell in cells:
             ranges = cell.ranges()
             with progress(mapper(bind(partial, cell), ranges), len(ranges), f"r = {cell.r}", seconds) as parts:
                 found = combine(cell, parts, digits)
-            yield Row(found.r, found.value, {"error_bound": str(found.error_bound)})
+            yield Line(found.r, found.value, {"error_bound": str(found.error_bound)})

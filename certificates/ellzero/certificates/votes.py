@@ -12,7 +12,7 @@ from statistics import NormalDist
 from ellzero.certificates._balls import ball, precision
 from ellzero.certificates._inputs import RationalLike, dimension, failure_probability, integer
 from ellzero.certificates._search import last_true
-from ellzero.certificates.decision import radius
+from ellzero.certificates.decision import Watch, radius
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.tails import FIRST_BITS, MAX_VOTES, Chance, ThresholdChance, compare_tail, tail_ball
 
@@ -63,7 +63,7 @@ def lower_bound(votes: Votes) -> float:
     return low
 
 
-def radius_from_votes(noise: Noise, votes: Votes, d: int) -> int | None:
+def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
     """The largest r ≤ d that the votes certify, None to abstain.
 
     Holds with probability at least 1 − ε. Tight: a larger r would not pass P[Bin(n, τ_r) ≥ count] < ε.
@@ -74,7 +74,7 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int) -> int | None:
         return compare_tail(votes.n, votes.count, ThresholdChance(noise, r), votes.failure) == -1
 
     # The bound was rounded down to a double; thresholds may lie in the gap.
-    surely = radius(noise, lower_bound(votes), d)
+    surely = radius(noise, lower_bound(votes), d, watch=watch)
     if surely is None and not certified(0):
         return None
     return last_true(certified, surely or 0, d)

@@ -1,0 +1,57 @@
+"""A question answered by a ball is answered as for every number in it, or not at all."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, strategies as st
+
+from ellzero.certificates._balls import Undecided, arb, ball, precision
+from ellzero.certificates.rounding import CeilingQuestion, ExceedsQuestion, LeastDoubleQuestion, RowQuestion
+
+# 1 − τ lies in (0, 1/2]; many on the grids of the questions, where a ball can only touch the answer.
+complements = st.one_of(
+    st.fractions(Fraction(1, 10**6), Fraction(1, 2)),
+    st.integers(1, 500).map(lambda n: Fraction(n, 1000)),
+    st.integers(1, 2**20).map(lambda n: Fraction(n, 2**21)),
+)
+
+
+@given(complements, st.integers(1, 30), st.integers(8, 200), st.sampled_from([-1, 0, 1]))
+def test_a_ball_is_answered_as_the_exact_number_in_it(
+    complement: Fraction, digits: int, bits: int, touching: int
+) -> None:
+    with precision(bits):
+        enclosure = ball(complement)
+        width = arb(2) ** -60
+        # The number at the lower end of the ball, anywhere in it, or at its upper end.
+        enclosure = arb(enclosure - touching * width, width) if touching else enclosure
+        for question in (
+            CeilingQuestion(digits),
+            LeastDoubleQuestion(),
+            RowQuestion(digits),
+            ExceedsQuestion(Fraction(3, 4)),
+        ):
+            try:
+                answer = question.of_ball(enclosure)
+            except Undecided:
+                continue
+            assert answer == question.of_exact(complement.numerator, complement.denominator)
+
+
+@pytest.mark.parametrize("question", [CeilingQuestion(3), LeastDoubleQuestion(), RowQuestion(3)])
+def test_a_ball_without_width_on_the_grid_is_left_to_integers(question: RowQuestion) -> None:
+    with precision(128), pytest.raises(Undecided):
+        question.of_ball(arb(1) / 8)
+
+
+@given(complements, st.integers(1, 1000))
+def test_everything_finer_than_its_bits_is_one_answer(complement: Fraction, digits: int) -> None:
+    for question in (
+        CeilingQuestion(digits),
+        LeastDoubleQuestion(),
+        RowQuestion(digits),
+        ExceedsQuestion(1 - complement),
+    ):
+        tiny = complement / (1 << question.bits)
+        beyond = question.of_exact(1, 2 << question.bits)
+        assert question.of_exact(tiny.numerator, tiny.denominator) == beyond
