@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from oracles import brute_force
 from oracles.strategies import noises
 
-from ellzero.certificates import Noise, cell, rho_inverse
+from ellzero.certificates import Noise, cell, rho, rho_inverse
 from ellzero.certificates._balls import Undecided, bounds, precision
 
 HALF = Fraction(1, 2)
@@ -49,6 +49,27 @@ def test_the_ball_contains_the_exact_value(noise: Noise, r: int, bits: int) -> N
         return
     assert low <= exact <= high
     assert high - low <= exact / 2 ** (bits - 24)
+
+
+@given(noises(), st.integers(0, 120), st.fractions("0.001", "0.999"), st.integers(60, 400))
+def test_the_ball_contains_rho_and_is_narrow_for_any_p(noise: Noise, r: int, p: Fraction, bits: int) -> None:
+    exact = rho(noise, r, p)
+    try:
+        with precision(bits):
+            low, high = bounds(cell.rho_ball(noise, r, p, bits))
+    except Undecided:
+        return
+    assert low <= exact <= high
+    assert high - low <= Fraction(1, 2 ** (bits - 24))
+
+
+def test_rho_stays_narrow_where_regions_beyond_the_middle_are_taken() -> None:
+    """There the recurrence subtracts."""
+    noise, r, p = Noise(255, "0.01"), 2_000, Fraction(999_999, 1_000_000)
+    with precision(128):
+        low, high = bounds(cell.rho_ball(noise, r, p, 128))
+    assert low <= rho(noise, r, p) <= high
+    assert high - low < Fraction(1, 2**90)
 
 
 @given(noises(), st.integers(0, 80))
