@@ -81,6 +81,11 @@ def test_infinite_and_zero_ratios_at_the_ends() -> None:
     assert [function.inverse(q) for q in ("0", "1/4", "1/2", "1")] == [Fraction(1, 2), Fraction(3, 4), 1, 1]
 
 
+def test_breakpoints_do_not_depend_on_how_a_region_is_cut() -> None:
+    whole = Rho.of([Region(4, 2), Region(2, 4)])
+    assert Rho.of([Region(1, 2), Region(3, Fraction(3, 2)), Region(1, 2), Region(1, Fraction(1, 2))]) == whole
+
+
 def test_masses_may_be_any_exact_numbers_and_no_floats() -> None:
     third = Rho.of([Region(1, 2), Region(2, 1)])
     assert Rho.of([Region(np.int64(1), np.int64(2)), Region(np.int64(2), np.int64(1))]) == third  # type: ignore[arg-type]
