@@ -4,37 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from command_line import Ellzero
 
 from ellzero.certificates import Noise, column, commands
-from ellzero.client.cli import main
-
-
-class Run(NamedTuple):
-    code: str | int | None
-    out: str
-    err: str
-
-
-Ellzero = Callable[..., Run]
-
-
-@pytest.fixture
-def ellzero(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ellzero:
-    def run(line: str) -> Run:
-        monkeypatch.setattr(sys, "argv", ["ellzero", *line.split()])
-        code: str | int | None = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code
-        return Run(code, *capsys.readouterr())
-
-    return run
 
 
 def test_thresholds_as_a_table_say_their_conventions(ellzero: Ellzero) -> None:

@@ -105,4 +105,9 @@ def duration(seconds: float) -> str:
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:,.0f} {unit}"
-    return f"{seconds:.0f} seconds"
+    return counted(round(seconds), "second")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: 1 shard, 2 shards."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -101,9 +101,16 @@ def column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Column:
 
 def iter_column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Threshold]:
     """The rows of `column` as they are computed, in bounded memory."""
-    for row in iter_rows(noise, column_end(noise, r_max, digits), digits):
+    for r, row in enumerate(column_answers(noise, r_max, digits)):
+        yield _threshold(noise, r, row, digits)
+
+
+def column_answers(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Row]:
+    """What `iter_column` is made of: integers and doubles, without the Decimals, for those who keep many rows."""
+    end = column_end(noise, r_max, digits)
+    for row in islice(walk.answers(noise, RowQuestion(check_digits(digits)), end), end + 1):
         yield row
-        if row.value == 1:
+        if row.ceiling.units == 10**digits:
             return
 
 

@@ -51,6 +51,14 @@ class Noise:
         object.__setattr__(self, "k", integer(k, "k", 1, MAX_K))
         object.__setattr__(self, "alpha", fraction)
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept, since noises are keys of tables, and a Fraction takes a microsecond to hash."""
+        return hash((self.k, self.alpha))
+
     @property
     def beta(self) -> Fraction:
         """Probability (1−α)/K of each of the other values."""

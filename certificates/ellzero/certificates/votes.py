@@ -69,12 +69,18 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter
     Holds with probability at least 1 − ε. Tight: a larger r would not pass P[Bin(n, τ_r) ≥ count] < ε.
     """
     d = dimension(d)
+    return radius_beyond(noise, votes, d, radius(noise, lower_bound(votes), d, watch=watch))
+
+
+def radius_beyond(noise: Noise, votes: Votes, d: int, surely: int | None) -> int | None:
+    """`radius_from_votes` for a caller who knows ``surely``, the radius that `lower_bound` of the votes certifies.
+
+    The bound was rounded down to a double; thresholds may lie in the gap.
+    """
 
     def certified(r: int) -> bool:
         return compare_tail(votes.n, votes.count, ThresholdChance(noise, r), votes.failure) == -1
 
-    # The bound was rounded down to a double; thresholds may lie in the gap.
-    surely = radius(noise, lower_bound(votes), d, watch=watch)
     if surely is None and not certified(0):
         return None
     return last_true(certified, surely or 0, d)
