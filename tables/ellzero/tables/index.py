@@ -1,0 +1,307 @@
+"""Lookups: certified radii from a table in memory, and from the engine wherever the table is short.
+
+A lookup never gives another radius than exact arithmetic does: where the table has no row, the engine goes on, and
+the answer says so.
+"""
+
+import logging
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Mapping
+from enum import StrEnum
+from fractions import Fraction
+from math import nextafter
+from threading import Lock
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ellzero.certificates import InvalidInput, Noise, Votes, lower_bound, min_count, radius as computed_radius
+from ellzero.certificates._inputs import RationalLike, dimension, integer, probability
+from ellzero.certificates.engine import answer_at, column_answers
+from ellzero.certificates.rounding import ExceedsQuestion
+from ellzero.certificates.votes import radius_beyond
+from ellzero.tables.errors import StorageFailed
+from ellzero.tables.rows import DIGITS, End, Part, RowBuffer, end_of
+from ellzero.tables.table import Table
+
+ABSTAIN = -1
+_UNIT = 10**DIGITS
+_LOG = logging.getLogger(__name__)
+# Rows computed on demand that are kept: 25 bytes each. A single longer column is walked and not kept.
+_MOST_KEPT_ROWS = 2_000_000
+_P_ARRAY = "an array of float64, float32 or float16 from 0 to 1"
+_COUNT_ARRAY = "an array of integers from 0 to n"
+
+
+class Source(StrEnum):
+    """Where an answer came from."""
+
+    TABLE = "table"
+    COMPUTED = "computed"
+
+
+class Found(NamedTuple):
+    """A certified radius, None to abstain."""
+
+    radius: int | None
+    source: Source
+
+
+class FoundMany(NamedTuple):
+    """Certified radii in the shape of what was asked, −1 to abstain; computed if the engine was needed for any."""
+
+    radii: NDArray[np.int32]
+    source: Source
+
+
+class FoundColumn(NamedTuple):
+    """The rows 0, 1, … of a noise."""
+
+    part: Part
+    source: Source
+
+
+class ThresholdIndex:
+    """A table in memory: for each noise its rows from r = 0 on as sorted arrays."""
+
+    def __init__(self, columns: Mapping[Noise, Part], write_back: Table | None = None) -> None:
+        self._columns = dict(columns)
+        self._write_back = write_back
+        self._kept: OrderedDict[Noise, Part] = OrderedDict()
+        self._lock = Lock()
+
+    @classmethod
+    def open(cls, table: Table | str, write_back: bool = False) -> "ThresholdIndex":
+        """Load a table, checked to the byte. With ``write_back`` rows that had to be computed are added to it."""
+        table = Table.open(table) if isinstance(table, str) else table
+        columns = {noise: runs[0] for noise, runs in table.columns().items() if runs[0].first == 0}
+        return cls(columns, table if write_back else None)
+
+    @property
+    def noises(self) -> list[Noise]:
+        """The noises that the table has."""
+        return list(self._columns)
+
+    @overload
+    def radius(self, p: NDArray[Any], noise: Noise, d: int) -> FoundMany: ...
+    @overload
+    def radius(self, p: RationalLike | Votes, noise: Noise, d: int) -> Found: ...
+    def radius(self, p: RationalLike | Votes | NDArray[Any], noise: Noise, d: int) -> Found | FoundMany:
+        """The largest r ≤ d with p > τ_r, for a probability, for votes, or for each of an array of probabilities.
+
+        A float counts as its exact value and is decided by min_p; decimals, fractions and text are decided exactly.
+        """
+        d = dimension(d)
+        if isinstance(p, Votes):
+            surely, source = self._of_double(lower_bound(p), noise, d)
+            return Found(radius_beyond(noise, p, d, surely), source)
+        if isinstance(p, np.ndarray):
+            return self._of_array(p, noise, d)
+        if isinstance(p, float | np.float32 | np.float16):
+            if not 0 <= p <= 1:
+                raise InvalidInput("p", "a number from 0 to 1", p)
+            return self._of_double(float(p), noise, d)
+        return self._of_rational(probability(p, "p"), noise, d)
+
+    def radii_of_counts(self, counts: NDArray[Any], n: int, failure: RationalLike, noise: Noise, d: int) -> FoundMany:
+        """The largest r ≤ d that each count of n votes certifies at failure probability ε, as for single votes.
+
+        Costs a certificate a distinct count, or a least count k*_r a radius, whichever are fewer.
+        """
+        d = dimension(d)
+        if counts.dtype.kind not in "iu":
+            raise InvalidInput("counts", _COUNT_ARRAY, counts.dtype)
+        n = Votes(0, n, failure).n
+        if counts.size and not (counts.min() >= 0 and counts.max() <= n):
+            raise InvalidInput("counts", _COUNT_ARRAY, counts.min() if counts.min() < 0 else counts.max())
+        if not counts.size:
+            return FoundMany(np.empty(counts.shape, np.int32), Source.TABLE)
+
+        def certified(count: int) -> Found:
+            return self.radius(Votes(count, n, failure), noise, d)
+
+        distinct, places = np.unique(counts.astype(np.int64), return_inverse=True)
+        found = [certified(int(distinct[0])), certified(int(distinct[-1]))]
+        first, last = map(_number, found)
+        if len(distinct) <= last - first:
+            found = [certified(count) for count in distinct.tolist()]
+            radii = np.array([_number(one) for one in found])
+        else:
+            # k*_r never falls with r, so a count's radius is the number of least counts that it reaches.
+            needed = [min_count(noise, r, n, failure) for r in range(first + 1, last + 1)]
+            radii = first + np.searchsorted(np.array(needed, np.int64), distinct, "right")
+        source = Source.COMPUTED if any(one.source is Source.COMPUTED for one in found) else Source.TABLE
+        return FoundMany(radii.astype(np.int32)[places].reshape(counts.shape), source)
+
+    def thresholds(self, noise: Noise, r_max: int | None = None) -> FoundColumn:
+        """τ_0 … τ_{r_max}, or up to saturation; a flat noise has one row."""
+        end = None if r_max is None else integer(r_max, "r_max", 0)
+        part = self._columns.get(noise)
+        if part is not None and (part.end is not End.CUT or (end is not None and end < part.stop)):
+            stop = part.stop if end is None else min(part.stop, end + 1)
+            return FoundColumn(_beginning(part, stop), Source.TABLE)
+        buffer = RowBuffer()
+        for row in column_answers(noise, r_max):
+            buffer.add(row)
+        return FoundColumn(_part(noise, buffer), Source.COMPUTED)
+
+    def _of_double(self, p: float, noise: Noise, d: int) -> Found:
+        if p <= 0.5 or p == 1.0:  # no row is needed
+            return Found(None if p <= 0.5 else d, Source.TABLE)
+        part, source = self._known(noise)
+        if part is not None:
+            certified = int(part.rows.min_p.searchsorted(p, "right"))
+            if certified < len(part.rows):
+                return Found(min(certified - 1, d), source)
+            if part.end is not End.CUT or d < part.stop:
+                return Found(d, source)
+        return Found(int(self._walk(noise, np.array([p]), d)[0]), Source.COMPUTED)
+
+    def _of_array(self, p: NDArray[Any], noise: Noise, d: int) -> FoundMany:
+        if p.dtype.kind != "f" or p.dtype.itemsize > 8:
+            raise InvalidInput("p", _P_ARRAY, p.dtype)
+        if not p.size:
+            return FoundMany(np.empty(p.shape, np.int32), Source.TABLE)
+        doubles = np.ascontiguousarray(p, np.float64).ravel()
+        if not (doubles.min() >= 0 and doubles.max() <= 1):  # false for NaN too
+            wrong = doubles[~((doubles >= 0) & (doubles <= 1))][0]
+            raise InvalidInput("p", _P_ARRAY, float(wrong))
+        part, source = self._known(noise)
+        if part is None:
+            radii, last = np.where(doubles > 0.5, 0, ABSTAIN).astype(np.int32), 0
+        else:
+            radii, last = part.rows.min_p.searchsorted(doubles, "right").astype(np.int32), len(part.rows) - 1
+            radii -= 1
+        if radii.max() == last:
+            beyond = radii == last
+            if part is not None and (part.end is not End.CUT or d < part.stop):
+                radii[beyond] = d
+            else:
+                source = self._fill(radii, beyond, doubles, noise, d, source)
+        if last > d:
+            np.minimum(radii, d, out=radii)
+        return FoundMany(radii.reshape(p.shape), source)
+
+    def _fill(
+        self,
+        radii: NDArray[np.int32],
+        beyond: NDArray[np.bool_],
+        doubles: NDArray[np.float64],
+        noise: Noise,
+        d: int,
+        source: Source,
+    ) -> Source:
+        """Put in the radii that lie beyond the rows at hand; p = 1 certifies d without any."""
+        certain = beyond & (doubles == 1.0)
+        radii[certain] = d
+        beyond &= ~certain
+        if not beyond.any():
+            return source
+        distinct, inverse = np.unique(doubles[beyond], return_inverse=True)
+        radii[beyond] = self._walk(noise, distinct, d)[inverse]
+        return Source.COMPUTED
+
+    def _of_rational(self, p: Fraction, noise: Noise, d: int) -> Found:
+        if 2 * p <= 1 or p == 1:  # no row is needed
+            return Found(None if p != 1 else d, Source.TABLE)
+        part, source = self._known(noise)
+        if part is None or self._is_short(part, p, d):
+            source = Source.COMPUTED
+            above = nextafter(float(p), 1.0)
+            if above < 1.0:
+                self._walk(noise, np.array([above]), d)
+                part, _ = self._known(noise)
+            if part is None or self._is_short(part, p, d):  # too long to keep, or p too close to 1 for doubles
+                return Found(computed_radius(noise, p, d), source)
+        if part.end is End.FLAT:
+            return Found(d, source)
+        rows, scaled, stop = part.rows, p * _UNIT, min(part.stop, d + 1)
+        ceiling = -(-scaled.numerator // scaled.denominator)
+        # Rows below the ceiling are passed. Of those equal to it the inexact come first, since τ never falls: their τ
+        # lies less than a unit below, so p passes them if it is that decimal; otherwise only the engine can tell.
+        certified = bisect_left(range(stop), ceiling, key=rows.unit)
+        equal = bisect_right(range(stop), ceiling, lo=certified, key=rows.unit)
+        close = certified + int(np.count_nonzero(~rows.exact[certified:equal]))
+        if scaled.denominator == 1:
+            certified = close
+        elif certified < close:
+            source = Source.COMPUTED
+            exceeds = ExceedsQuestion(p)
+            while certified < close and answer_at(noise, certified, exceeds):
+                certified += 1
+        return Found(certified - 1, source)
+
+    @staticmethod
+    def _is_short(part: Part, p: Fraction, d: int) -> bool:
+        """Whether p may exceed thresholds after the last row."""
+        if part.end is End.FLAT or d < part.stop:
+            return False
+        # The last threshold lies less than a unit below its decimal.
+        return bool(p * _UNIT > part.rows.unit(len(part.rows) - 1) - 1)
+
+    def _known(self, noise: Noise) -> tuple[Part | None, Source]:
+        """The longest rows at hand, and whether they are the table's own."""
+        part = self._columns.get(noise)
+        kept = self._kept.get(noise)
+        if kept is not None and (part is None or kept.stop > part.stop):
+            return kept, Source.COMPUTED
+        return part, Source.TABLE
+
+    def _walk(self, noise: Noise, doubles: NDArray[np.float64], d: int) -> NDArray[np.int64]:
+        """The radii of sorted probabilities by one walk of the engine, which is kept if it is short."""
+        radii = np.full(doubles.shape, d, np.int64)
+        buffer: RowBuffer | None = RowBuffer()
+        answered = 0
+        below_one = int(doubles.searchsorted(1.0, "left"))
+        if below_one == 0:
+            return radii
+        for r, row in enumerate(column_answers(noise, d)):
+            if buffer is not None:
+                buffer.add(row)
+                buffer = buffer if len(buffer) <= _MOST_KEPT_ROWS else None
+            if row.min_p > doubles[answered]:
+                stop = int(doubles.searchsorted(row.min_p, "left"))
+                radii[answered:stop] = r - 1
+                answered = stop
+                if answered >= below_one:
+                    break
+        if buffer is not None:
+            self._keep(_part(noise, buffer))
+        return radii
+
+    def _keep(self, part: Part) -> None:
+        stored = self._columns.get(part.noise)
+        with self._lock:
+            self._kept[part.noise] = part
+            self._kept.move_to_end(part.noise)
+            rows = sum(len(kept.rows) for kept in self._kept.values())
+            while rows > _MOST_KEPT_ROWS:
+                rows -= len(self._kept.popitem(last=False)[1].rows)
+        if self._write_back is not None:
+            first = stored.stop if stored is not None else 0
+            if part.stop > first:
+                new = Part(part.noise, first, part.rows.between(first, len(part.rows)), part.end)
+                try:
+                    self._write_back.append([new])
+                except StorageFailed as error:  # the answer is right all the same
+                    _LOG.warning("rows of %s were not written back: %s", part.noise, error)
+                else:
+                    with self._lock:
+                        self._columns[part.noise] = part
+
+
+def _number(found: Found) -> int:
+    return ABSTAIN if found.radius is None else found.radius
+
+
+def _part(noise: Noise, buffer: RowBuffer) -> Part:
+    rows = buffer.rows()
+    return Part(noise, 0, rows, end_of(noise, rows.unit(len(rows) - 1)))
+
+
+def _beginning(part: Part, stop: int) -> Part:
+    if stop == part.stop:
+        return part
+    return Part(part.noise, part.first, part.rows.between(0, stop - part.first), End.CUT)

@@ -1,0 +1,284 @@
+"""Verification finds whatever is wrong with a table, says where, and finds nothing where nothing is."""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from oracles.strategies import noises
+from oracles.tables import UNIT, altered, cut, exact_part, rows_from
+
+from ellzero.certificates import Noise, PaperThreshold, paper_threshold, thresholds
+from ellzero.tables import End, PaperTable, Part, Table, Verdict, audit, compact, verify
+from ellzero.tables.verification import agree, compare_list
+
+BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
+WHOLE, CUT = exact_part(BYTES), exact_part(BITS, 20)
+
+
+def table_of(directory: Path, *shards: list[Part]) -> Table:
+    table = Table.create(str(directory))
+    for parts in shards:
+        table.append(parts)
+    return table
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_a_right_table_is_sound(tmp_path: Path, share: float) -> None:
+    parts = [exact_part(noise) for noise in (BYTES, FLAT)] + [exact_part(WEAK, 30), CUT]
+    table = table_of(tmp_path, parts[:2], parts[2:], [cut(WHOLE, 3, 50)])
+    verdict = verify(table, share)
+    rows = sum(part.stop for part in parts)
+    assert (verdict.sound, verdict.problems) == (True, [])
+    assert (verdict.shards, verdict.columns, verdict.rows) == (3, 4, rows)
+    stored = rows + 47
+    assert 9 <= verdict.recomputed <= stored  # the first and the last of each part at least
+    assert verdict.recomputed == (9 if share == 0 else stored) or share == 0.3
+    assert str(verdict) == f"sound: {rows} rows of 4 columns in 3 shards, {verdict.recomputed} recomputed"
+    compact(table)
+    assert verify(table, share).sound
+
+
+def test_the_rows_to_recompute_are_chosen_by_the_seed(tmp_path: Path) -> None:
+    wrong = table_of(tmp_path, [altered(WHOLE, 60, units=1)])
+    found = [verify(wrong, 0.2, seed).sound for seed in range(30)]
+    assert found == [verify(wrong, 0.2, seed).sound for seed in range(30)]
+    assert set(found) == {True, False}
+
+
+def everything(part: Part) -> Callable[[Path], Table]:
+    return lambda directory: table_of(directory, [exact_part(FLAT)], [part])
+
+
+def shards(*shards: list[Part]) -> Callable[[Path], Table]:
+    return lambda directory: table_of(directory, [exact_part(FLAT)], *shards)
+
+
+def damaged(directory: Path) -> Table:
+    table = table_of(directory, [exact_part(FLAT)], [CUT])
+    (name,) = (name for name, parts in table.shards() if parts[0].noise == BITS)
+    data = bytearray((directory / name).read_bytes())
+    data[40] ^= 64
+    (directory / name).write_bytes(data)
+    return table
+
+
+def truncated(directory: Path) -> Table:
+    table = damaged(directory)
+    for name in table.store.names():
+        (directory / name).write_bytes((directory / name).read_bytes()[:-30])
+    return table
+
+
+TWO_FLAT = Part(FLAT, 0, rows_from([UNIT // 2] * 2, [True] * 2, [0.5 + 2.0**-53] * 2), End.FLAT)
+LONG = exact_part(BITS)
+BEYOND = Part(
+    BITS,
+    0,
+    rows_from([*map(LONG.rows.unit, range(53)), UNIT], [*LONG.rows.exact, False], [*LONG.rows.min_p, 1.0]),
+    End.COMPLETE,
+)
+NEEDS_RECOMPUTING = [
+    (everything(altered(WHOLE, 60, units=-1)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
+    (everything(altered(WHOLE, 60, units=1)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
+    (everything(altered(WHOLE, 60, exact=True)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
+    (everything(altered(CUT, 1, exact=True)), "K = 1, α = 4/5, r = 1: not what exact arithmetic gives"),
+]
+AT_THE_ENDS = [
+    (everything(altered(WHOLE, 0, units=1)), "K = 255, α = 1/10, r = 0: not what exact arithmetic gives"),
+    (everything(altered(CUT, 20, units=-1)), "K = 1, α = 4/5, r = 20: not what exact arithmetic gives"),
+]
+PLAIN = [
+    (everything(altered(WHOLE, 60, ulps=-1)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
+    (everything(altered(WHOLE, 60, ulps=1)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
+    (everything(altered(WHOLE, 60, ulps=1 << 52)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
+    (everything(altered(WHOLE, 60, units=-UNIT // 3)), "K = 255, α = 1/10: thresholds fall"),
+    (shards([cut(WHOLE, 0, 60), cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
+    (shards([cut(WHOLE, 0, 60)], [cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
+    (everything(cut(WHOLE, 1, 136)), "K = 255, α = 1/10: rows 0 to 0 are missing"),
+    (everything(altered(WHOLE, 0, end=End.CUT)), "announces that K = 255, α = 1/10 is cut; it is not"),
+    (everything(altered(CUT, 0, end=End.COMPLETE)), "announces that K = 1, α = 4/5 is complete; it is not"),
+    (everything(altered(CUT, 0, end=End.FLAT)), "announces that K = 1, α = 4/5 is flat; it is not"),
+    (lambda directory: table_of(directory, [TWO_FLAT], [CUT]), "K = 3, α = 1/4: is flat and has more than one row"),
+    (everything(BEYOND), "K = 1, α = 4/5: goes on after saturation"),
+    (
+        shards([cut(WHOLE, 0, 70)], [altered(cut(WHOLE, 50, 136), 60, units=1)]),
+        "shards disagree about K = 255, α = 1/1",
+    ),
+    (damaged, r"shard [0-9a-f]{64}.parquet is damaged: its bytes are not those that its name promises"),
+    (truncated, r"shard [0-9a-f]{64}.parquet is damaged: its bytes are not those that its name promises"),
+]
+
+
+@pytest.mark.parametrize(("plant", "problem"), NEEDS_RECOMPUTING + AT_THE_ENDS + PLAIN)
+def test_every_planted_fault_is_found(tmp_path: Path, plant: Callable[[Path], Table], problem: str) -> None:
+    verdict = verify(plant(tmp_path), share=1)
+    assert not verdict.sound
+    assert any(re.search(problem, found) for found in verdict.problems), verdict.problems
+    assert all("\n" not in found for found in verdict.problems)
+    assert str(verdict).startswith("NOT SOUND: ")
+
+
+@pytest.mark.parametrize(("plant", "problem"), AT_THE_ENDS + PLAIN)
+def test_what_needs_no_recomputing_is_found_without(
+    tmp_path: Path, plant: Callable[[Path], Table], problem: str
+) -> None:
+    verdict = verify(plant(tmp_path), share=0)
+    assert any(re.search(problem, found) for found in verdict.problems), verdict.problems
+
+
+@settings(max_examples=40)
+@given(noise=noises(), data=st.data())
+def test_any_wrong_row_is_found(tmp_path_factory: pytest.TempPathFactory, noise: Noise, data: st.DataObject) -> None:
+    part = exact_part(noise, data.draw(st.integers(0, 40)))
+    r = data.draw(st.integers(0, part.stop - 1))
+    change = data.draw(
+        st.fixed_dictionaries({"units": st.integers(-2, 2), "exact": st.booleans(), "ulps": st.integers(-2, 2)})
+    )
+    table = table_of(tmp_path_factory.mktemp("table"), [altered(part, r, **change)])  # type: ignore[arg-type]
+    assert verify(table, share=1).sound == (not any(change.values()))
+
+
+def test_one_bad_column_does_not_hide_another(tmp_path: Path) -> None:
+    """K = 1 comes before K = 255, so a contradiction about it must not end the search."""
+    table = table_of(tmp_path, [altered(CUT, 7, units=1)], [CUT], [altered(WHOLE, 60, ulps=-1)])
+    problems = verify(table, share=0).problems
+    assert any("K = 1, α = 4/5" in problem for problem in problems)
+    assert any("K = 255, α = 1/10, r = 60" in problem for problem in problems)
+
+
+def test_of_two_shards_that_disagree_the_wrong_one_is_named(tmp_path: Path) -> None:
+    """Whoever meets a contradiction is told to verify, to see which is wrong."""
+    table = table_of(tmp_path, [CUT], [altered(CUT, 7, units=1)])
+    (wrong,) = (name for name, parts in table.shards() if parts[0].threshold(7) != CUT.threshold(7))
+    problems = verify(table, share=1).problems
+    assert any(wrong in problem for problem in problems), problems
+
+
+def test_a_wrong_end_in_one_of_two_shards_with_the_same_rows_is_found(tmp_path: Path) -> None:
+    right, wrong = CUT, altered(CUT, 0, end=End.COMPLETE)
+    for number, pair in enumerate(([right, wrong], [wrong, right])):
+        assert not verify(table_of(tmp_path / str(number), *([part] for part in pair)), share=1).sound
+
+
+PAPER = [
+    paper_threshold(noise, d, r)
+    for noise, d, radii in ((BYTES, 784, (1, 7)), (BYTES, 12, (0, 12)), (BITS, 9, (1, 5, 9)), (FLAT, 6, (0, 3)))
+    for r in radii
+]
+
+
+def test_rows_of_the_paper_s_algorithm_agree_with_the_table(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "table", [WHOLE, CUT, exact_part(FLAT)])
+    verdict = audit(PAPER, table)
+    assert (verdict.sound, verdict.rows, verdict.recomputed) == (True, 9, 9)
+    assert str(verdict) == "sound: 9 rows of 3 columns in 1 shard, 9 compared with the paper's algorithm"
+    paper = PaperTable.create(str(tmp_path / "paper"))
+    paper.append(PAPER)
+    assert audit(paper.rows(), table).sound
+
+
+def test_rows_beyond_saturation_are_compared_with_one(tmp_path: Path) -> None:
+    table = table_of(tmp_path, [exact_part(Noise(1, "99/100"))])
+    far = paper_threshold(Noise(1, "99/100"), 60, 50)
+    assert far.value == 1
+    assert audit([far], table).sound
+
+
+@pytest.mark.parametrize("units", [-2, 1, -(10**9), 10**9])
+def test_a_wrong_row_of_the_table_does_not_agree_with_the_paper_s(tmp_path: Path, units: int) -> None:
+    """One unit too low is within the error bound of the paper's algorithm."""
+    verdict = audit(PAPER[:2], table_of(tmp_path, [altered(WHOLE, 7, units=units)]))
+    (problem,) = verdict.problems
+    assert problem.startswith(
+        "K = 255, α = 1/10, d = 784, r = 7: 0.98739814896523242496 by the paper's algorithm, 0.98739814"
+    )
+
+
+@pytest.mark.parametrize("units", [-1, 2, -(10**9), 10**9])
+def test_a_wrong_row_of_the_paper_s_algorithm_is_found(tmp_path: Path, units: int) -> None:
+    table = table_of(tmp_path, [WHOLE, CUT, exact_part(FLAT)])
+    right = PAPER[1]
+    wrong = PaperThreshold(right.noise, right.d, right.r, right.value + Decimal(units).scaleb(-20), right.error_bound)
+    verdict = audit([*PAPER, wrong], table)
+    (problem,) = verdict.problems
+    assert problem.startswith("K = 255, α = 1/10, d = 784, r = 7: ")
+    assert str(verdict).startswith("NOT SOUND: 1 problem in 10 rows")
+
+
+def test_rows_that_the_table_lacks_cannot_be_audited(tmp_path: Path) -> None:
+    table = table_of(tmp_path, [cut(WHOLE, 0, 5), cut(WHOLE, 9, 136)])
+    verdict = audit([paper_threshold(BYTES, 12, r) for r in (4, 7, 9)] + [paper_threshold(WEAK, 5, 1)], table)
+    assert verdict.recomputed == 2
+    assert verdict.problems == [
+        "K = 255, α = 1/10, r = 7: the table has no such row",
+        "K = 9, α = 1/50, r = 1: the table has no such row",
+    ]
+
+
+def test_two_tables_agree_on_what_they_share(tmp_path: Path) -> None:
+    one = table_of(tmp_path / "one", [cut(WHOLE, 0, 50), CUT])
+    other = table_of(tmp_path / "other", [cut(WHOLE, 30, 136)], [exact_part(FLAT)])
+    verdict = agree(one, other)
+    assert (verdict.sound, verdict.columns, verdict.rows, verdict.recomputed) == (True, 1, 20, 20)
+    assert str(verdict) == "sound: 20 rows of 1 column in 3 shards, 20 the same in both"
+
+
+@pytest.mark.parametrize("change", [{"units": 1}, {"units": -1}, {"exact": True}, {"ulps": 1}])
+def test_two_tables_that_differ_in_any_field_do_not_agree(tmp_path: Path, change: dict[str, int]) -> None:
+    one = table_of(tmp_path / "one", [WHOLE, CUT])
+    other = table_of(tmp_path / "other", [altered(WHOLE, 60, **change), CUT])  # type: ignore[arg-type]
+    (problem,) = agree(one, other).problems
+    assert "K = 255, α = 1/10, r from 0 to 135" in problem
+    assert str(agree(one, other)).startswith("NOT SOUND: 1 problem in 157 rows of 2 columns")
+
+
+def test_only_rows_that_are_the_same_are_counted_as_the_same(tmp_path: Path) -> None:
+    one = table_of(tmp_path / "one", [WHOLE, CUT])
+    other = table_of(tmp_path / "other", [altered(WHOLE, 60, units=1), CUT])
+    assert agree(one, other).recomputed == 21
+
+
+def test_tables_without_common_rows_prove_nothing(tmp_path: Path) -> None:
+    verdict = agree(table_of(tmp_path / "one", [CUT]), table_of(tmp_path / "other", [WHOLE]))
+    assert verdict.problems == ["the tables share no rows"]
+
+
+def test_a_threshold_list_is_judged_row_by_row() -> None:
+    listed = [
+        (0, "0.5"),
+        (1, "0.59647058823529411765"),
+        (7, "0.98739814896523242495"),
+        (8, "1"),
+        (7, "0.98739814896523242497"),
+    ]
+    found = compare_list(BYTES, [(r, Decimal(value)) for r, value in listed])
+    assert found == {"unsound": [7], "equal": [0, 1, 8], "loose": [7]}
+    assert compare_list(BYTES, []) == {"unsound": [], "equal": [], "loose": []}
+
+
+@settings(max_examples=60)
+@given(noises(), st.integers(0, 60), st.integers(1, 30), st.sampled_from([-1, 0, 1]))
+def test_a_decimal_is_judged_by_its_own_number_of_digits(noise: Noise, r: int, digits: int, units: int) -> None:
+    (least,) = thresholds(noise, [r], digits)
+    text = str(int(Fraction(least) * 10**digits) + units).zfill(digits + 1)
+    value = Decimal(f"{text[:-digits]}.{text[-digits:]}")
+    verdict = {-1: "unsound", 0: "equal", 1: "loose"}[units]
+    assert compare_list(noise, [(r, value)])[verdict] == [r]
+
+
+def test_the_published_habit_of_rounding_to_nearest_is_unsound() -> None:
+    """float() and round() land below τ about half of the time."""
+    rows = [(r, Decimal(f"{value:.6f}")) for r, value in enumerate(thresholds(BYTES, range(40), 30))]
+    found = compare_list(BYTES, rows)
+    assert found["unsound"]
+    assert found["equal"]
+    assert not found["loose"]
+
+
+def test_a_verdict_counts_in_words() -> None:
+    assert str(Verdict(1, 1, 1, 1)) == "sound: 1 row of 1 column in 1 shard, 1 recomputed"
+    assert str(Verdict(2, 3, 4_000, 1, ["bad"])).startswith("NOT SOUND: 1 problem in 4,000 rows of 3 columns")
