@@ -1,0 +1,1 @@
+"""From a grid to a table: plans, executors, and jobs on a cluster."""

@@ -1,0 +1,227 @@
+"""The command ``ellzero precompute``."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ellzero.certificates import EllzeroError
+from ellzero.certificates._inputs import integer
+from ellzero.certificates.commands import Command, Radii, Whole, counted, duration, notice
+from ellzero.precompute import paper_run
+from ellzero.precompute.cost import calibrated
+from ellzero.precompute.executors import Executor, LocalExecutor, RayExecutor, available_cores, has_ray
+from ellzero.precompute.grid import SATURATE, axis, grid, read_grid
+from ellzero.precompute.plan import Plan, make_plan
+from ellzero.precompute.reporting import progress_of
+from ellzero.precompute.run import Summary, run_plan
+from ellzero.tables import DamagedShard, PaperTable, Table, compact
+from ellzero.tables.store import Store
+
+# Ray takes seconds to start, so that short work is done before it would be there.
+_WORTH_RAY = 20.0
+
+
+@click.command("precompute", cls=Command)
+@click.option("--grid", "grid_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TOML file.")
+@click.option("--k", help="Categories minus one: 255, 1,255 or 1:31:2.")
+@click.option("--alpha", help="Total probability of staying: 0.2, 0.1,1/3 or 0.01:0.99:0.01 (ends included).")
+@click.option("--d", help="Numbers of coordinates; the largest bounds the radii. The paper's method needs them.")
+@click.option("--r-max", help=f"Radii 0..r-max, or {SATURATE}: all until they round up to 1 or reach the largest d.")
+@click.option("--out", metavar="URI", help="The table: a directory, or s3://bucket/prefix.")
+@click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
+@click.option("--r", type=Radii(), help="Radii for the paper's method: 8, 1,4,7 or 1:8.")
+@click.option("--executor", type=click.Choice(["auto", "local", "ray"]), default="auto", show_default=True)
+@click.option("--address", help="A Ray cluster: host:6379, or auto for the one on this machine.")
+@click.option("--workers", type=Whole(), help="Processes of a Ray of its own; all cores by default.")
+@click.option("--compact", "compacted", is_flag=True, help="Merge the shards of the table at the end.")
+@click.option("--dry-run", is_flag=True, help="Say what would be computed, how long it takes and how large it is.")
+def precompute_command(
+    grid_file: Path | None,
+    k: str | None,
+    alpha: str | None,
+    d: str | None,
+    r_max: str | None,
+    out: str | None,
+    method: str,
+    r: list[int] | None,
+    executor: str,
+    address: str | None,
+    workers: Any,
+    compacted: bool,
+    dry_run: bool,
+) -> None:
+    """Compute tables of thresholds for a grid of (K, α) and write them as Parquet.
+
+    What the table already has is not computed again: the same command resumes a run that was stopped or killed.
+    """
+    axes = {"--k": k, "--alpha": alpha, "--d": d, "--r-max": r_max}
+    if grid_file is not None and any(value is not None for value in axes.values()):
+        given = ", ".join(name for name, value in axes.items() if value is not None)
+        raise click.UsageError(f"--grid says everything about the grid; leave out {given}")
+    if grid_file is None and (k is None or alpha is None):
+        raise click.UsageError("give --grid, or --k and --alpha")
+    if out is None and not dry_run:
+        raise click.UsageError("give --out, or --dry-run")
+    if executor == "local" and (address is not None or workers is not None):
+        raise click.UsageError("--address and --workers are for Ray, not for --executor local")
+    if address is not None and workers is not None:
+        raise click.UsageError("--workers starts a Ray of its own; give either it or --address")
+    if workers is not None:
+        workers = integer(workers, "workers", 1, 4_096)
+    place = _Place(executor, address, workers)
+    if out is not None and place.is_cluster and not (Path(out).is_absolute() or "://" in out):
+        raise click.UsageError("on a cluster --out must be a whole path or a URI, which all its machines reach")
+    if method == "paper":
+        if grid_file is not None or r_max is not None or compacted:
+            raise click.UsageError("the paper's method takes --k, --alpha, --d and --r only")
+        if d is None or r is None:
+            raise click.UsageError("the paper's method needs --d and --r")
+        _run_paper(axis("k", k), axis("alpha", alpha), axis("d", d), r, out, place, dry_run)
+        return
+    if r is not None:
+        raise click.UsageError("--r is for --method paper; use --r-max")
+    wanted = read_grid(grid_file) if grid_file is not None else grid(k, alpha, d, r_max or SATURATE)
+    model = calibrated()
+    if dry_run:
+        present = {} if out is None or not Store(out).names() else Table.open(out).extents()
+        _describe(make_plan(wanted, present, model, place.cores()), place)
+        return
+    assert out is not None
+    table = Table.create(out)
+    plan = make_plan(wanted, table.extents(lambda error: _set_aside(table, error)), model, place.cores())
+    if plan.tasks:
+        _run(plan, table, place)
+    else:
+        click.echo(f"{out}: all {plan.columns_wanted:,} columns are there already")
+    if compacted:
+        done = compact(table)
+        click.echo(f"compacted {done.shards_before:,} shards into {done.shards_after:,}, {done.bytes_after:,} bytes")
+
+
+class _Place:
+    """Where to run, as the options say."""
+
+    def __init__(self, executor: str, address: str | None, workers: int | None) -> None:
+        self._chosen = executor
+        self._address = address or os.environ.get("RAY_ADDRESS")  # set inside a job of a cluster
+        self._explicit = address is not None or workers is not None
+        self._workers = workers
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether there may be several machines."""
+        return self._chosen != "local" and self._address is not None
+
+    def cores(self) -> int:
+        """About how many workers there will be, to plan for."""
+        return 1 if self._chosen == "local" else self._workers or available_cores()
+
+    def name(self, seconds: float) -> str:
+        """Which executor suits work of so many seconds."""
+        if self._chosen != "auto":
+            return self._chosen
+        if self._explicit or self._address is not None:
+            return "ray"
+        return "ray" if seconds > _WORTH_RAY and self.cores() > 1 and has_ray() else "local"
+
+    def executor(self, seconds: float) -> Executor:
+        """That executor."""
+        if self.name(seconds) == "local":
+            return LocalExecutor()
+        return RayExecutor(self._address, self._workers)
+
+
+def _describe(plan: Plan, place: _Place) -> None:
+    name = place.name(plan.seconds)
+    cores = 1 if name == "local" else place.cores()
+    click.echo(f"columns  {plan.columns:,} to compute, {plan.columns_present:,} of {plan.columns_wanted:,} present")
+    click.echo(f"cells    about {plan.rows:,}")
+    click.echo(f"tasks    {len(plan.tasks):,}")
+    longest = max((task.seconds for task in plan.tasks), default=0.0)
+    wall = max(plan.seconds / cores, longest)
+    click.echo(f"time     about {duration(wall)} on {counted(cores, 'core')} (executor {name})")
+    click.echo(f"size     about {plan.size / 1e6:,.1f} MB")
+
+
+def _run(plan: Plan, table: Table, place: _Place) -> None:
+    summary = Summary()
+    name = place.name(plan.seconds)
+    tasks = counted(len(plan.tasks), "task")
+    notice(f"{counted(plan.columns, 'column')}, about {plan.rows:,} cells, {tasks} (executor {name})")
+    with (
+        _stops_cleanly(lambda: f"{summary.columns:,} of {plan.columns:,} columns are kept in {table.store.uri}"),
+        place.executor(plan.seconds) as executor,
+        progress_of(plan.rows, "cells") as bar,
+    ):
+        run_plan(plan, table, executor, lambda receipt, so_far: bar.advance(receipt.task.rows, so_far.rows), summary)
+        workers = executor.workers
+    done = f"{summary.rows:,} cells of {counted(summary.columns, 'column')} in {counted(len(summary.shards), 'shard')}"
+    engine = summary.engine_seconds / (summary.seconds * workers)
+    rate = f"{summary.rows / summary.seconds:,.0f} cells/s, engine {engine:.0%} of the time"
+    click.echo(f"{table.store.uri}: {done}")
+    click.echo(f"{summary.seconds:,.1f} s on {counted(workers, 'worker')}, {rate}")
+    click.echo(f"cost model: {summary.model_error()}")
+
+
+def _run_paper(
+    ks: list[Any], alphas: list[Any], ds: list[Any], radii: list[int], out: str | None, place: _Place, dry_run: bool
+) -> None:
+    cells = paper_run.wanted_cells(ks, alphas, ds, radii)
+    table = None if out is None or (dry_run and not Store(out).names()) else PaperTable.create(out)
+    if table is not None:
+        cells = paper_run.without_present(cells, table)
+    seconds = sum(paper_run.expected_seconds(cell) for cell in cells)
+    pieces = sum(len(cell.ranges()) for cell in cells)
+    name = place.name(seconds)
+    cores = 1 if name == "local" else place.cores()
+    wall = f"about {duration(seconds / cores)} on {counted(cores, 'core')} (executor {name})"
+    if dry_run or table is None:
+        click.echo(f"{len(cells):,} cells in {pieces:,} tasks, {wall}")
+        return
+    if not cells:
+        click.echo(f"{out}: all cells are there already")
+        return
+    notice(f"{len(cells):,} cells in {pieces:,} tasks, {wall}")
+    done = 0
+    with (
+        _stops_cleanly(lambda: f"{done:,} of {len(cells):,} cells are kept in {out}"),
+        place.executor(seconds) as executor,
+        progress_of(pieces, "tasks") as bar,
+    ):
+        tasks = 0
+
+        def advance(piece: object, row: object) -> None:
+            nonlocal done, tasks
+            tasks += 1
+            done += row is not None
+            bar.advance(1, tasks)
+
+        paper_run.run_cells(cells, table, executor, advance)
+    click.echo(f"{out}: {done:,} cells by the paper's algorithm; `ellzero tables verify --against {out}` compares them")
+
+
+def _set_aside(table: Table, error: DamagedShard) -> None:
+    table.store.set_aside(error.name)
+    notice(f"{error}; it was set aside, and what it held of this grid is computed anew")
+
+
+@contextmanager
+def _stops_cleanly(kept: Any) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and errors alike say what is kept and how to go on."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except (KeyboardInterrupt, EllzeroError):
+        notice(f"stopped: {kept()}; the same command goes on from there")
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,73 @@
+"""The errors of precomputation, on top of those of ``ellzero.certificates.errors``.
+
+The tree::
+
+    EllzeroError
+    ├── ClusterUnreachable (ConnectionError)  nothing answers at this address as a Ray head does
+    ├── ClusterRefused (RuntimeError)         a Ray head answered, and would not do what was asked
+    ├── UnknownJob (LookupError)              no job of this name
+    ├── NameTaken (ValueError)                the name belongs to a job with another command
+    └── WorkersLost (RuntimeError)            the cluster's workers could not do the work
+
+Constructors take positional arguments only, so that an error survives pickling.
+"""
+
+from ellzero.certificates.errors import EllzeroError
+
+
+class ClusterUnreachable(EllzeroError, ConnectionError):
+    """Nothing answers at ``address`` as the head of a Ray cluster does."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.address = address
+
+    def __str__(self) -> str:
+        return f"no Ray cluster answers at {self.address}"
+
+
+class ClusterRefused(EllzeroError, RuntimeError):
+    """The Ray head at ``address`` answered with an error, for this ``reason``."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(address, reason)
+        self.address = address
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the Ray cluster at {self.address} refused: {self.reason}"
+
+
+class UnknownJob(EllzeroError, LookupError):
+    """The cluster at ``address`` has no job called ``name``."""
+
+    def __init__(self, name: str, address: str) -> None:
+        super().__init__(name, address)
+        self.name = name
+        self.address = address
+
+    def __str__(self) -> str:
+        return f"no job called {self.name} at {self.address}"
+
+
+class NameTaken(EllzeroError, ValueError):
+    """``name`` belongs to a job that runs another command, ``owner``."""
+
+    def __init__(self, name: str, owner: str) -> None:
+        super().__init__(name, owner)
+        self.name = name
+        self.owner = owner
+
+    def __str__(self) -> str:
+        return f"the name {self.name} belongs to a job with another command, so choose another name: {self.owner}"
+
+
+class WorkersLost(EllzeroError, RuntimeError):
+    """The workers of a cluster could not do the work, for this ``reason``."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the cluster's workers could not do it: {self.reason}"

@@ -1,0 +1,177 @@
+"""Where work runs: in this process, or on Ray. Both give results as they come."""
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from itertools import islice
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+from urllib.parse import urlsplit
+
+from ellzero.certificates import EllzeroError, InvalidInput, MissingExtra
+from ellzero.precompute.errors import ClusterRefused, ClusterUnreachable, WorkersLost
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# A task is tried again when its worker or its node dies; one that kills every worker must end some time.
+_RETRIES = 20
+_LEAST_IN_FLIGHT = 8
+_CONNECT_SECONDS = 5.0
+_OBJECT_STORE_BYTES = 100_000_000
+# What Ray reads when it is imported: a cluster of our own listens on loopback only, so it needs no tokens, which Ray
+# 2.60 turns on by itself; and it tells nobody of it.
+PRIVATE_CLUSTER = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+class Executor(AbstractContextManager["Executor"], Protocol):
+    """Applies a function to items on its workers."""
+
+    @property
+    def workers(self) -> int:
+        """How many items are worked on at once."""
+
+    def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """The results in the order in which they are ready. The first error ends it."""
+
+
+class LocalExecutor(AbstractContextManager["LocalExecutor"]):
+    """One after the other in this process."""
+
+    workers = 1
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        return None
+
+    def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """The results in order."""
+        return map(work, items)
+
+
+class RayExecutor(AbstractContextManager["RayExecutor"]):
+    """Ray core tasks: on the cluster at ``address``, or on one of its own with ``workers`` processes on loopback.
+
+    At most a few tasks a worker are in flight, so memory does not grow with the number of items. A task whose worker or
+    node dies runs again: work must give the same result when it is done twice.
+    """
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        self._address = address
+        self._own_workers = workers or available_cores()
+
+    def __enter__(self) -> Self:
+        if self._address is None:
+            for name, value in PRIVATE_CLUSTER.items():
+                os.environ.setdefault(name, value)
+        self._ray = _imported()
+        if self._ray.is_initialized():
+            self._owned = False
+        elif self._address is None:
+            self._owned = True
+            self._connect(
+                address="local",
+                num_cpus=self._own_workers,
+                include_dashboard=False,
+                object_store_memory=_OBJECT_STORE_BYTES,
+            )
+        else:
+            self._owned = True
+            check_reachable(self._address)
+            self._connect(address=self._address)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._owned:
+            self._ray.shutdown()  # ends what is still running for this driver
+
+    @property
+    def workers(self) -> int:
+        """The cores of the cluster."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """The results in the order in which they are ready, with a bounded number in flight."""
+        ray = self._ray
+        remote = ray.remote(max_retries=_RETRIES)(_apply)
+        shared = ray.put(work)
+        waiting = iter(items)
+        flying = [remote.remote(shared, item) for item in islice(waiting, max(_LEAST_IN_FLIGHT, 2 * self.workers))]
+        while flying:
+            (ready,), flying = ray.wait(flying, num_returns=1)
+            result = self._result(ready)
+            del ready  # and with it the copy in the object store
+            flying.extend(remote.remote(shared, item) for item in islice(waiting, 1))
+            yield result
+
+    def _result(self, reference: Any) -> Any:
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(reference)
+        except errors.RayTaskError as error:
+            cause = error.cause
+            if isinstance(cause, ModuleNotFoundError):
+                raise WorkersLost(f"they lack the module {cause.name}; `ellzero submit` brings it along") from error
+            if isinstance(cause, EllzeroError | OSError):
+                raise cause from None
+            raise
+        except errors.RuntimeEnvSetupError as error:
+            raise WorkersLost(f"their environment cannot be set up: {str(error).splitlines()[0]}") from error
+        except errors.RayError as error:
+            raise WorkersLost(str(error).splitlines()[0]) from error
+
+    def _connect(self, **options: Any) -> None:
+        try:
+            self._ray.init(log_to_driver=False, logging_level="ERROR", **options)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            raise ClusterRefused(self._address or "this machine", reason) from error
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def has_ray() -> bool:
+    """Whether Ray is installed."""
+    try:
+        _imported()
+    except MissingExtra:
+        return False
+    return True
+
+
+def _apply(work: Callable[[T], R], item: T) -> R:
+    return work(item)
+
+
+def _imported() -> Any:
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise MissingExtra("the Ray executor", "cluster") from None
+    return ray
+
+
+def check_reachable(address: str) -> None:
+    """Raise at once where nobody listens: Ray itself would try for minutes."""
+    if address in ("auto", "local"):
+        return
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host is None or port is None:
+        raise InvalidInput("address", "host:port of a Ray cluster, such as head:6379, or auto", address)
+    try:
+        socket.create_connection((host, port), _CONNECT_SECONDS).close()
+    except OSError:
+        raise ClusterUnreachable(address) from None

@@ -1,0 +1,66 @@
+"""The paper's algorithm as map-reduce: the ranges of each cell on workers, their reduction here, a row a shard."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from ellzero.certificates import Noise, PaperThreshold
+from ellzero.certificates._inputs import RationalLike
+from ellzero.certificates.paper import PaperCell, Partial, combine, partial
+from ellzero.precompute.executors import Executor
+from ellzero.tables import PaperTable
+
+# Seconds for a bit of a product; docs/benchmarks.md. Only to say beforehand what the work costs.
+_SECONDS_A_PRODUCT_BIT = 1.6e-11
+
+
+class Piece(NamedTuple):
+    """One range of one cell."""
+
+    cell: PaperCell
+    us: range
+
+
+def wanted_cells(
+    ks: Iterable[int], alphas: Iterable[RationalLike], ds: Iterable[int], radii: Iterable[int]
+) -> list[PaperCell]:
+    """The cells of a grid, cheap ones first."""
+    cells = [PaperCell(Noise(k, alpha), d, r) for k in ks for alpha in alphas for d in ds for r in radii]
+    return sorted(cells, key=expected_seconds)
+
+
+def without_present(cells: Iterable[PaperCell], table: PaperTable) -> list[PaperCell]:
+    """Those that the table lacks."""
+    present = {(row.noise, row.d, row.r) for row in table.rows()}
+    return [cell for cell in cells if (cell.noise, cell.d, cell.r) not in present]
+
+
+def expected_seconds(cell: PaperCell) -> float:
+    """About how long a cell takes on one core."""
+    bits = cell.d * cell.noise.weights.z.bit_length()
+    return cell.d * (cell.r + 1) * (cell.r + 2) * bits * _SECONDS_A_PRODUCT_BIT
+
+
+def run_cells(
+    cells: list[PaperCell], table: PaperTable, executor: Executor, done: Callable[[Piece, PaperThreshold | None], None]
+) -> None:
+    """Compute every cell and append its row when it is complete, calling ``done`` after each piece.
+
+    Pieces are taken in the order of the cells, so that only the parts of one or two cells wait for their reduction.
+    """
+    gathered: dict[PaperCell, list[Partial]] = defaultdict(list)
+    for piece, part in executor.run(_compute, _pieces(cells)):
+        gathered[piece.cell].append(part)
+        row = None
+        if len(gathered[piece.cell]) == len(piece.cell.ranges()):
+            row = combine(piece.cell, gathered.pop(piece.cell), 20)
+            table.append([row])
+        done(piece, row)
+
+
+def _pieces(cells: Iterable[PaperCell]) -> Iterator[Piece]:
+    return (Piece(cell, us) for cell in cells for us in cell.ranges())
+
+
+def _compute(piece: Piece) -> tuple[Piece, Partial]:
+    return piece, partial(piece.cell, piece.us)
