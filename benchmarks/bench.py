@@ -2,31 +2,14 @@
 
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+
+from bench_tables import lookups, pipeline
+from measuring import REPEATS, Line, seconds
 
 from ellzero.certificates import Noise, cell, column, paper_threshold, thresholds, walk
 from ellzero.certificates.rounding import CeilingQuestion
-
-REPEATS = 5
-
-
-class Line(NamedTuple):
-    what: str
-    ratio: str
-    times: str
-
-
-def seconds(work: Callable[[], object], calls: int = 1) -> float:
-    """The fastest of several runs, a call: what the machine can do when nobody disturbs it."""
-    best = float("inf")
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        for _ in range(calls):
-            work()
-        best = min(best, (time.perf_counter() - start) / calls)
-    return best
 
 
 def paper_against_cell() -> Iterator[Line]:
@@ -88,7 +71,7 @@ def whole_columns() -> Iterator[Line]:
 def main() -> None:
     print(f"Python {platform.python_version()}, {platform.machine()}, fastest of {REPEATS} runs\n")
     print(f"{'ratio':>9}  what")
-    for part in (paper_against_cell, exact_against_fast_column, cost_of_far_radii, whole_columns):
+    for part in (paper_against_cell, exact_against_fast_column, cost_of_far_radii, whole_columns, lookups, pipeline):
         for line in part():
             print(f"{line.ratio:>9}  {line.what}  ({line.times})", flush=True)
 

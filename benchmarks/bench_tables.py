@@ -1,0 +1,120 @@
+"""Tables and their precomputation, measured: the part of `make bench` that needs a minute or two of two cores."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+from measuring import Line, seconds
+
+from ellzero.certificates import Noise
+from ellzero.certificates.engine import column_answers
+from ellzero.precompute.grid import grid
+from ellzero.tables import Table, ThresholdIndex
+from ellzero.tables.reference import LOCATION
+
+KS, ALPHAS, R_MAX = "1,2,3,4,7,9,15,19,31,63,127,255", "0.002:0.998:0.002", 50_000
+_LOOKUPS = 1_000_000
+
+
+class Run(NamedTuple):
+    """A whole command, from its start to its end."""
+
+    seconds: float
+    driver_mib: float
+    said: str
+
+
+def precompute(out: Path, options: str) -> Run:
+    """`ellzero precompute` as users run it, and the largest memory that its own process had."""
+    line = f"--k {KS} --alpha {ALPHAS} --r-max {R_MAX} --out {out} {options}"
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ellzero", "precompute", *line.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    largest = 0
+    while process.poll() is None:
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            largest = max(largest, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")))
+        except (FileNotFoundError, ProcessLookupError, TypeError):  # it has just ended
+            pass
+        time.sleep(0.1)
+    spent = time.perf_counter() - start
+    said = process.stdout.read() if process.stdout else ""
+    if process.returncode:
+        raise SystemExit("a run failed")
+    return Run(spent, largest / 1024, said)
+
+
+def pipeline() -> Iterator[Line]:
+    """The same grid by the bare engine, in process, and on Ray with two workers."""
+    start = time.perf_counter()
+    rows = sum(1 for noise in grid(KS, ALPHAS, r_max=R_MAX).noises() for _ in column_answers(noise, R_MAX))
+    engine = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as folder:
+        local = precompute(Path(folder) / "local", "--executor local")
+        ray = precompute(Path(folder) / "ray", "--executor ray --workers 2")
+        held = sum(extent.rows for extent in Table.open(f"{folder}/ray").extents().values())
+        if held != rows:
+            raise SystemExit(f"{held} rows instead of {rows}")
+        loaded = loading(f"{folder}/ray")
+    inside = float(ray.said.splitlines()[1].split()[0].replace(",", ""))
+    what = f"in process on one core / Ray on two, {rows:,} rows"
+    yield Line(
+        f"{what}, whole commands", f"{local.seconds / ray.seconds:.2f}", f"{local.seconds:.1f} s / {ray.seconds:.1f} s"
+    )
+    yield Line(
+        f"{what}, without the start of Ray", f"{local.seconds / inside:.2f}", f"{local.seconds:.1f} s / {inside:.1f} s"
+    )
+    yield Line(
+        "bare engine / whole command in process",
+        f"{engine / local.seconds:.2f}",
+        f"{engine:.1f} s / {local.seconds:.1f} s",
+    )
+    rates = f"{rows / local.seconds:,.0f} rows/s in process, {rows / ray.seconds:,.0f} rows/s on Ray"
+    yield Line(f"largest memory of the driver on Ray, MiB; {rates}", f"{ray.driver_mib:.0f}", ray.said.splitlines()[-1])
+    yield loaded
+
+
+def loading(location: str) -> Line:
+    """Loading an index, with every check of bytes and keys, against reading the same files by pyarrow."""
+    rows = sum(extent.rows for extent in Table.open(location).extents().values())
+    load = seconds(lambda: ThresholdIndex.open(location))
+    bare = seconds(lambda: pq.read_table(location))
+    times = f"{load * 1e3:.0f} ms / {bare * 1e3:.0f} ms"
+    return Line(f"loading an index of {rows:,} rows / reading its files by pyarrow", f"{load / bare:.1f}", times)
+
+
+def against_searchsorted(index: ThresholdIndex, noise: Noise) -> Line:
+    """A million probabilities against searchsorted alone on the same column."""
+    p = np.random.default_rng(0).uniform(0.4, 1.0, _LOOKUPS)
+    column = index.thresholds(noise).part.rows.min_p
+    bare = seconds(lambda: column.searchsorted(p, "right"))
+    looked_up = seconds(lambda: index.radius(p, noise, 150_528))
+    name = f"K={noise.k}, α={float(noise.alpha)}, {len(column):,} rows"
+    times = f"{looked_up * 1e3:.1f} ms / {bare * 1e3:.1f} ms"
+    return Line(f"a million lookups / bare searchsorted, {name}", f"{looked_up / bare:.2f}", times)
+
+
+def lookups() -> Iterator[Line]:
+    """In the table that ships."""
+    yield loading(str(LOCATION))
+    index = ThresholdIndex.open(str(LOCATION))
+    yield against_searchsorted(index, Noise(255, "0.2"))
+    yield against_searchsorted(index, Noise(1, "0.52"))
+    noise = Noise(255, "0.2")
+    scalar = seconds(lambda: index.radius(0.99, noise, 150_528), 20_000)
+    column = index.thresholds(noise).part.rows.min_p
+    one = seconds(lambda: column.searchsorted(0.99, "right"), 20_000)
+    yield Line(
+        "one lookup / one bare searchsorted", f"{scalar / one:.1f}", f"{scalar * 1e6:.1f} µs / {one * 1e6:.1f} µs"
+    )
