@@ -191,15 +191,15 @@ def _run_paper(
     with (
         _stops_cleanly(lambda: f"{done:,} of {len(cells):,} cells are kept in {out}"),
         place.executor(seconds) as executor,
-        progress_of(pieces, "tasks") as bar,
+        progress_of(round(1e3 * seconds), "tasks") as bar,
     ):
         tasks = 0
 
-        def advance(piece: object, row: object) -> None:
+        def advance(piece: paper_run.Piece, row: object) -> None:
             nonlocal done, tasks
             tasks += 1
             done += row is not None
-            bar.advance(1, tasks)
+            bar.advance(round(1e3 * piece.seconds), tasks)
 
         paper_run.run_cells(cells, table, executor, advance)
     click.echo(f"{out}: {done:,} cells by the paper's algorithm; `ellzero tables verify --against {out}` compares them")

@@ -20,6 +20,11 @@ class Piece(NamedTuple):
     cell: PaperCell
     us: range
 
+    @property
+    def seconds(self) -> float:
+        """About how long it takes on one core."""
+        return expected_seconds(self.cell) * len(self.us) / (self.cell.d + 1)
+
 
 def wanted_cells(
     ks: Iterable[int], alphas: Iterable[RationalLike], ds: Iterable[int], radii: Iterable[int]
