@@ -14,7 +14,7 @@ from measuring import Line, seconds
 
 from ellzero.certificates import Noise
 from ellzero.certificates.engine import column_answers
-from ellzero.precompute.grid import grid
+from ellzero.precompute.grid import make_grid
 from ellzero.tables import Table, ThresholdIndex
 from ellzero.tables.reference import LOCATION
 
@@ -58,7 +58,7 @@ def precompute(out: Path, options: str) -> Run:
 def pipeline() -> Iterator[Line]:
     """The same grid by the bare engine, in process, and on Ray with two workers."""
     start = time.perf_counter()
-    rows = sum(1 for noise in grid(KS, ALPHAS, r_max=R_MAX).noises() for _ in column_answers(noise, R_MAX))
+    rows = sum(1 for noise in make_grid(KS, ALPHAS, r_max=R_MAX).noises() for _ in column_answers(noise, R_MAX))
     engine = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         local = precompute(Path(folder) / "local", "--executor local")

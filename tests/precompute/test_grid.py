@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ellzero.certificates import InvalidInput
-from ellzero.precompute.grid import grid, read_grid
+from ellzero.precompute.grid import make_grid, read_grid
 from ellzero.tables.reference import GRID
 
 
 def test_ranges_include_both_ends_and_are_exact() -> None:
-    found = grid("1,255", "0.01:0.99:0.01", "784,150528")
+    found = make_grid("1,255", "0.01:0.99:0.01", "784,150528")
     assert found.ks == (1, 255)
     assert found.alphas == tuple(Fraction(i, 100) for i in range(1, 100))
     assert found.r_end == 150528
@@ -21,12 +21,12 @@ def test_ranges_include_both_ends_and_are_exact() -> None:
 
 @given(st.integers(1, 400), st.integers(0, 60), st.integers(1, 7))
 def test_integer_ranges_are_those_of_python(low: int, width: int, step: int) -> None:
-    assert grid(f"{low}:{low + width}:{step}", "1/2").ks == tuple(range(low, low + width + 1, step))
+    assert make_grid(f"{low}:{low + width}:{step}", "1/2").ks == tuple(range(low, low + width + 1, step))
 
 
 def test_axes_are_sorted_and_each_value_counts_once() -> None:
-    assert grid("7,1:3,2", "0.5,1/2,0.25").ks == (1, 2, 3, 7)
-    assert grid(1, ["0.5", "1/2", 0.25]).alphas == (Fraction(1, 4), Fraction(1, 2))
+    assert make_grid("7,1:3,2", "0.5,1/2,0.25").ks == (1, 2, 3, 7)
+    assert make_grid(1, ["0.5", "1/2", 0.25]).alphas == (Fraction(1, 4), Fraction(1, 2))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_axes_are_sorted_and_each_value_counts_once() -> None:
     [(None, "saturate", None), ("784", "saturate", 784), ("784,3072", "100", 100), (None, 7, 7), ([5, 9], 9, 9)],
 )
 def test_the_largest_d_and_r_max_bound_the_radii(d: object, r_max: object, r_end: int | None) -> None:
-    assert grid(1, "0.3", d, r_max).r_end == r_end
+    assert make_grid(1, "0.3", d, r_max).r_end == r_end
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_largest_d_and_r_max_bound_the_radii(d: object, r_max: object, r_end
 )
 def test_a_wrong_axis_is_said_in_one_line(axes: dict[str, object], complaint: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        grid(**axes)
+        make_grid(**axes)
     assert str(caught.value).startswith(complaint)
     assert "\n" not in str(caught.value)
 

@@ -8,7 +8,7 @@ from oracles.strategies import noises
 
 from ellzero.certificates import Noise, column
 from ellzero.precompute.cost import NOMINAL, CostModel, calibrated, expected_bytes, expected_rows
-from ellzero.precompute.grid import GridSpec, grid
+from ellzero.precompute.grid import GridSpec, make_grid
 from ellzero.precompute.plan import make_plan
 from ellzero.tables import End, Extent
 from ellzero.tables.reference import LOCATION
@@ -78,7 +78,7 @@ def test_a_plan_holds_exactly_what_the_table_lacks(workers: int, r_end: int | No
 
 
 def test_tasks_have_even_costs_and_the_longest_come_first() -> None:
-    plan = make_plan(grid("1:60", "0.01:0.99:0.01", r_max=2000), {}, NOMINAL, workers=2)
+    plan = make_plan(make_grid("1:60", "0.01:0.99:0.01", r_max=2000), {}, NOMINAL, workers=2)
     seconds = [task.seconds for task in plan.tasks]
     assert seconds == sorted(seconds, reverse=True)
     assert len(seconds) >= 16
@@ -88,6 +88,6 @@ def test_tasks_have_even_costs_and_the_longest_come_first() -> None:
 
 
 def test_the_same_grid_and_table_give_the_same_tasks_however_fast_the_machine_is() -> None:
-    wanted = grid("1:20", "0.1:0.9:0.1", r_max=500)
+    wanted = make_grid("1:20", "0.1:0.9:0.1", r_max=500)
     tasks = [{task.columns for task in make_plan(wanted, {}, CostModel(*m), 2).tasks} for m in [NOMINAL, (1e-3, 1e-6)]]
     assert tasks[0] == tasks[1]

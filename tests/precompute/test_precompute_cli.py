@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Ellzero
+from s3_server import S3Place
 
 from ellzero.certificates import Noise, thresholds
 from ellzero.precompute.executors import RayExecutor
@@ -62,6 +63,21 @@ def test_on_ray(ellzero: Ellzero, tmp_path: Path, ray_executor: RayExecutor, mon
     assert "on 2 workers" in run.out
     ellzero(f"{SMALL} --out {tmp_path}/here --executor local")
     assert Table.open(f"{tmp_path}/t").store.names() == Table.open(f"{tmp_path}/here").store.names()
+
+
+def test_workers_write_to_an_object_store(
+    ellzero: Ellzero, tmp_path: Path, ray_executor: RayExecutor, s3_place: S3Place
+) -> None:
+    # With the keys in the URI, since the workers were started before the server's keys were in the environment.
+    uri = s3_place().replace("s3://", "s3://testing:testing@")
+    run = ellzero(f"{SMALL} --out {uri} --executor ray")
+    assert run.code == 0
+    assert "testing@" not in run.out + run.err
+    ellzero(f"{SMALL} --out {tmp_path}/here --executor local")
+    assert Table.open(uri).store.names() == Table.open(f"{tmp_path}/here").store.names()
+    again = ellzero(f"{SMALL} --out {uri} --executor ray --compact")
+    assert "all 18 columns are there already" in again.out
+    assert "testing@" not in again.out + again.err
 
 
 def test_the_papers_algorithm_as_a_job_and_as_an_audit(

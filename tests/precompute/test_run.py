@@ -13,14 +13,14 @@ from ellzero.certificates import Noise, column
 from ellzero.precompute import work
 from ellzero.precompute.cost import NOMINAL
 from ellzero.precompute.executors import Executor, LocalExecutor, RayExecutor
-from ellzero.precompute.grid import GridSpec, grid
+from ellzero.precompute.grid import GridSpec, make_grid
 from ellzero.precompute.plan import ColumnWork, Plan, Task, make_plan
 from ellzero.precompute.run import Summary, run_plan
 from ellzero.precompute.work import Receipt, compute
 from ellzero.tables import End, StorageFailed, Table, shard
 from ellzero.tables.compaction import compact
 
-GRID = grid("1,3,255", "0.1:0.9:0.1", r_max=300)
+GRID = make_grid("1,3,255", "0.1:0.9:0.1", r_max=300)
 
 
 def tasks_of(wanted: GridSpec, columns_a_task: int, first: int = 0) -> Plan:
@@ -77,7 +77,7 @@ def test_a_finished_table_is_not_computed_again(tmp_path: Path) -> None:
 
 def test_a_cut_column_is_continued_and_its_rows_are_not_written_twice(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path / "t"))
-    short, long = grid("1,255", "0.2,0.51", r_max=20), grid("1,255", "0.2,0.51", r_max=400)
+    short, long = make_grid("1,255", "0.2,0.51", r_max=20), make_grid("1,255", "0.2,0.51", r_max=400)
     run(make_plan(short, {}, NOMINAL, 1), table, LocalExecutor())
     run(make_plan(long, table.extents(), NOMINAL, 1), table, LocalExecutor())
     stored = [(part.noise, r) for _, parts in table.shards() for part in parts for r in range(part.first, part.stop)]
@@ -110,7 +110,7 @@ def killed_once(task: Task, uri: str, mark: str | None, marks: str) -> Receipt:
 def test_a_worker_killed_after_writing_neither_loses_nor_doubles_rows(
     tmp_path: Path, ray_executor: RayExecutor
 ) -> None:
-    wanted, marks = grid("255", "0.2:0.8:0.2"), tmp_path / "marks"
+    wanted, marks = make_grid("255", "0.2:0.8:0.2"), tmp_path / "marks"
     marks.mkdir()
     table = Table.create(str(tmp_path / "t"))
     plan = tasks_of(wanted, 2)
@@ -129,7 +129,7 @@ def test_a_worker_that_sees_another_directory_refuses(tmp_path: Path) -> None:
 
 
 def test_two_runs_at_once_on_overlapping_grids(tmp_path: Path, ray_executor: RayExecutor) -> None:
-    one, other = grid("1,3", "0.1:0.9:0.1", r_max=200), grid("3,255", "0.1:0.9:0.1", r_max=100)
+    one, other = make_grid("1,3", "0.1:0.9:0.1", r_max=200), make_grid("3,255", "0.1:0.9:0.1", r_max=100)
     table = Table.create(str(tmp_path / "t"))
     mixed = [task for pair in zip(tasks_of(one, 3).tasks, tasks_of(other, 3).tasks, strict=True) for task in pair]
     list(ray_executor.run(bind(compute, uri=table.store.uri, mark=None), mixed))

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +14,12 @@ from unittest.mock import patch
 
 import pyarrow
 import pytest
+from command_line import Ellzero
 from hypothesis import given, settings, strategies as st
 from oracles.tables import UNIT, altered, contents, cut, exact_part, files, listed, rows_from, with_footer
+from s3_server import S3Place
 
-from ellzero.certificates import Noise, paper_threshold
+from ellzero.certificates import InvalidInput, Noise, paper_threshold
 from ellzero.tables import (
     Compacted,
     Contradiction,
@@ -34,10 +37,9 @@ from ellzero.tables import (
     shard,
     verify,
 )
-from ellzero.tables.store import digest_of, generation_of
+from ellzero.tables.store import Store, digest_of, generation_of
 from ellzero.tables.verification import agree
 
-S3Place = Callable[[], str]
 BYTES, BITS, DNA, FLAT = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/3"), Noise(3, "1/4")
 WHOLE = {noise: exact_part(noise, r_max) for noise, r_max in ((BYTES, None), (BITS, None), (DNA, 40), (FLAT, None))}
 
@@ -76,7 +78,7 @@ def sorted_noises() -> list[Noise]:
     return sorted(WHOLE, key=lambda noise: (noise.k, noise.alpha))
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(shards_of(), st.sampled_from([30, 100, 262_144]))
 def test_compaction_keeps_every_row_and_its_bytes_depend_on_the_rows_alone(
     shards: list[list[Part]], most_rows: int
@@ -105,6 +107,19 @@ def test_rows_that_are_appended_twice_at_once_are_in_the_shard_once(tmp_path: Pa
     table.append([WHOLE[BITS], WHOLE[BITS], cut(WHOLE[BITS], 0, 5)])
     assert contents(table) == {BITS: [listed(WHOLE[BITS])]}
     assert verify(table).problems == []
+
+
+def test_a_part_that_is_not_what_it_says_is_not_appended(tmp_path: Path) -> None:
+    """It could not be read again, and with it the whole table could not."""
+    table = Table.create(str(tmp_path))
+    table.append([WHOLE[BYTES]])
+    before = files(tmp_path)
+    wrong = Part(BITS, 0, WHOLE[BITS].rows.between(0, 9), End.COMPLETE)
+    with suppress(TableError, InvalidInput):
+        table.append([wrong])
+        assert table.extents()[BITS] == Extent(9, End.CUT)
+    assert contents(table)[BYTES] == [listed(WHOLE[BYTES])]
+    assert files(tmp_path).items() >= before.items()
 
 
 def test_a_large_column_is_appended_as_shards_of_bounded_size(tmp_path: Path) -> None:
@@ -320,21 +335,33 @@ def _reporting(work: Callable[[], None], wrong: list[Any]) -> Callable[[], None]
     return run
 
 
-def disturbed(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
-    """A table of two shards that another process merges just when the first of them is about to be read."""
+def disturbed(directory: Path, monkeypatch: pytest.MonkeyPatch, after: int = 0) -> Table:
+    """A table of two shards that another process merges just when a shard is about to be read, after some others."""
     table = Table.create(str(directory))
     table.append([cut(WHOLE[BYTES], 0, 9)])
     table.append([cut(WHOLE[BYTES], 9, 136)])
-    real, left = table.store.read, [1]
+    real, left = Store.read, [after]
 
-    def read(name: str) -> bytes:
-        if left[0]:
-            left[0] = 0
-            compact(Table.open(str(directory)))
-        return real(name)
+    def read(store: Store, name: str) -> bytes:
+        left[0] -= 1
+        if left[0] == -1:
+            compact(Table(Store(str(directory))))
+        return real(store, name)
 
-    monkeypatch.setattr(table.store, "read", read)
+    monkeypatch.setattr(Store, "read", read)
     return table
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3])
+@pytest.mark.parametrize("command", ["info", "show", "export", "verify", "compact", "lookup"])
+def test_shards_that_are_merged_under_a_command_do_not_disturb_it(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, after: int
+) -> None:
+    disturbed(tmp_path / "table", monkeypatch, after)
+    options = {"lookup": "--k 255 --alpha 0.1 --d 9 --p 0.99", "export": f"--out {tmp_path}/rows.csv"}.get(command, "")
+    run = ellzero(f"tables {command} {tmp_path}/table {options}")
+    assert (run.code, run.err) == (0, "")
+    assert command != "export" or len((tmp_path / "rows.csv").read_text().splitlines()) == 137
 
 
 @pytest.mark.parametrize(
@@ -345,14 +372,18 @@ def disturbed(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
         (compact, Compacted),
         (lambda table: verify(table, 0).problems, []),
         (lambda table: agree(table, table).problems, []),
-        (lambda table: ThresholdIndex.open(table).noises, [BYTES]),
+        (lambda table: ThresholdIndex.open(table.store.uri).noises, [BYTES]),
+        (lambda table: Table.open(table.store.uri).extents(), {BYTES: Extent(136, End.COMPLETE)}),
+        (lambda table: Table.create(table.store.uri).extents(), {BYTES: Extent(136, End.COMPLETE)}),
     ],
 )
+@pytest.mark.parametrize("after", [0, 1, 2, 3])
 def test_shards_that_are_merged_under_a_reader_do_not_disturb_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Table], Any], expected: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Table], Any], expected: Any, after: int
 ) -> None:
-    found = read(disturbed(tmp_path, monkeypatch))
+    found = read(disturbed(tmp_path, monkeypatch, after))
     assert found == expected or expected is type(found)
+    monkeypatch.undo()
     assert contents(Table.open(str(tmp_path))) == {BYTES: [listed(WHOLE[BYTES])]}
 
 

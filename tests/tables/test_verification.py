@@ -154,7 +154,7 @@ def test_of_two_shards_that_disagree_the_wrong_one_is_named(tmp_path: Path) -> N
     """Whoever meets a contradiction is told to verify, to see which is wrong."""
     table = table_of(tmp_path, [CUT], [altered(CUT, 7, units=1)])
     (wrong,) = (name for name, parts in table.shards() if parts[0].threshold(7) != CUT.threshold(7))
-    problems = verify(table, share=1).problems
+    problems = verify(table).problems
     assert any(wrong in problem for problem in problems), problems
 
 

@@ -15,7 +15,7 @@ from ellzero.certificates.commands import Command, Radii, Whole, counted, durati
 from ellzero.precompute import paper_run
 from ellzero.precompute.cost import calibrated
 from ellzero.precompute.executors import Executor, LocalExecutor, RayExecutor, available_cores, has_ray
-from ellzero.precompute.grid import SATURATE, axis, grid, read_grid
+from ellzero.precompute.grid import SATURATE, axis, make_grid, read_grid
 from ellzero.precompute.plan import Plan, make_plan
 from ellzero.precompute.reporting import progress_of
 from ellzero.precompute.run import Summary, run_plan
@@ -85,7 +85,7 @@ def precompute_command(
         return
     if r is not None:
         raise click.UsageError("--r is for --method paper; use --r-max")
-    wanted = read_grid(grid_file) if grid_file is not None else grid(k, alpha, d, r_max or SATURATE)
+    wanted = read_grid(grid_file) if grid_file is not None else make_grid(k, alpha, d, r_max or SATURATE)
     model = calibrated()
     if dry_run:
         present = {} if out is None or not Store(out).names() else Table.open(out).extents()
@@ -97,7 +97,7 @@ def precompute_command(
     if plan.tasks:
         _run(plan, table, place)
     else:
-        click.echo(f"{out}: all {plan.columns_wanted:,} columns are there already")
+        click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are there already")
     if compacted:
         done = compact(table)
         click.echo(f"compacted {done.shards_before:,} shards into {done.shards_after:,}, {done.bytes_after:,} bytes")
@@ -184,12 +184,12 @@ def _run_paper(
         click.echo(f"{len(cells):,} cells in {pieces:,} tasks, {wall}")
         return
     if not cells:
-        click.echo(f"{out}: all cells are there already")
+        click.echo(f"{table.store.uri}: all cells are there already")
         return
     notice(f"{len(cells):,} cells in {pieces:,} tasks, {wall}")
     done = 0
     with (
-        _stops_cleanly(lambda: f"{done:,} of {len(cells):,} cells are kept in {out}"),
+        _stops_cleanly(lambda: f"{done:,} of {len(cells):,} cells are kept in {table.store.uri}"),
         place.executor(seconds) as executor,
         progress_of(round(1e3 * seconds), "tasks") as bar,
     ):
@@ -202,7 +202,10 @@ def _run_paper(
             bar.advance(round(1e3 * piece.seconds), tasks)
 
         paper_run.run_cells(cells, table, executor, advance)
-    click.echo(f"{out}: {done:,} cells by the paper's algorithm; `ellzero tables verify --against {out}` compares them")
+    uri = table.store.uri
+    click.echo(
+        f"{uri}: {done:,} cells by the paper's algorithm; `ellzero tables verify TABLE --against {uri}` compares"
+    )
 
 
 def _set_aside(table: Table, error: DamagedShard) -> None:

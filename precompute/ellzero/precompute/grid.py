@@ -43,10 +43,10 @@ class GridSpec:
         return len(self.ks) * len(self.alphas)
 
 
-def grid(k: object, alpha: object, d: object = None, r_max: object = SATURATE) -> GridSpec:
+def make_grid(k: object, alpha: object, d: object = None, r_max: object = SATURATE) -> GridSpec:
     """A grid from axes as users write them: a value, a list, or text with commas and inclusive ranges.
 
-    >>> grid("1,255", "0.1:0.3:0.1", d=784).alphas
+    >>> make_grid("1,255", "0.1:0.3:0.1", d=784).alphas
     (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10))
     """
     ks = [integer(value, "k", 1, MAX_K) for value in axis("k", k)]
@@ -73,7 +73,7 @@ def read_grid(path: Path) -> GridSpec:
     for key in ("k", "alpha"):
         if key not in stated:
             raise InvalidInput("grid", f"a file that gives {key}", str(path))
-    return grid(**stated)
+    return make_grid(**stated)
 
 
 def axis(field: str, written: object) -> list[Fraction | int]:
