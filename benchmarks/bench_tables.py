@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,8 +56,27 @@ def precompute(out: Path, options: str) -> Run:
     return Run(spent, largest / 1024, said)
 
 
+def one_column(_: object) -> float:
+    """A second or so of the engine, and when it began and ended."""
+    start = time.perf_counter()
+    for _row in column_answers(Noise(1, "0.502"), 150_000):
+        pass
+    return time.perf_counter() - start
+
+
+def cores() -> Line:
+    """What two processes gain over one on this machine, which bounds what any executor can."""
+    with ProcessPoolExecutor(2) as pool:
+        list(pool.map(one_column, range(2)))
+        alone = min(one_column(None) for _ in range(3))
+        together = min(max(pool.map(one_column, range(2))) for _ in range(3))
+    times = f"{alone:.2f} s alone, {together:.2f} s side by side"
+    return Line("what two processes of the bare engine gain over one here", f"{2 * alone / together:.2f}", times)
+
+
 def pipeline() -> Iterator[Line]:
     """The same grid by the bare engine, in process, and on Ray with two workers."""
+    yield cores()
     start = time.perf_counter()
     rows = sum(1 for noise in make_grid(KS, ALPHAS, r_max=R_MAX).noises() for _ in column_answers(noise, R_MAX))
     engine = time.perf_counter() - start

@@ -123,6 +123,23 @@ def test_a_cut_column_ends_where_it_ends(rows: int, form: Callable[[float], Any]
                 assert found.source is (Source.TABLE if r < rows - 1 or d < rows else Source.COMPUTED)
 
 
+def test_thresholds_that_round_up_to_the_same_decimal_are_told_apart() -> None:
+    """α is so close to β that τ_r grows by less than a unit of the last digit; the table is cut between such rows."""
+    noise = Noise(1, f"{2**61 + 1}/{2**62}")
+    whole = exact_part(noise, 400)
+    same = [r for r in range(400) if whole.threshold(r).value == whole.threshold(r + 1).value]
+    for r in (same[0], same[len(same) // 2], same[-1]):
+        unit = Fraction(1, 10**20)
+        value = Fraction(whole.threshold(r).value)
+        shifted = [value + shift * unit for shift in (-1, Fraction(-999, 1000), Fraction(-1, 2), 0, Fraction(1, 1000))]
+        for p in (*shifted, (cell.threshold(noise, r) + cell.threshold(noise, r + 1)) / 2):
+            certified = radius(noise, p, 401)
+            assert certified is not None
+            for rows in (r, r + 1, r + 2, 401):
+                for d in (r, r + 1, r + 2, 401):
+                    assert index_of(cut(whole, 0, rows)).radius(p, noise, d).radius == min(certified, d)
+
+
 def test_a_row_of_every_kind_is_decided_at_its_last_bit() -> None:
     """τ_0 = 1/2 and τ_1 of K = 1 are decimals; τ_7 of K = 255 is just below its own."""
     bits, whole = index_of(exact_part(BITS)), index_of(exact_part(BYTES))

@@ -426,14 +426,19 @@ def test_two_compactions_at_once_lose_nothing(tmp_path: Path, monkeypatch: pytes
     assert len(table.store.names()) == 1
 
 
+@pytest.mark.parametrize("compactions", [0, 1, 2])
 def test_a_slow_compaction_deletes_nothing_that_another_one_relies_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compactions: int
 ) -> None:
     """Its merged shards may be merged again, into one that has the bytes of a shard it is about to delete."""
     monkeypatch.setattr(shard, "MOST_ROWS", 8)
     bits, dna = exact_part(BITS, 7), exact_part(DNA, 7)
     slow, other = Table.create(str(tmp_path)), Table.create(str(tmp_path))
-    slow.append([dna])
+    for first in range(compactions):
+        slow.append([cut(dna, 0, first + 3)])
+        slow.append([cut(dna, first + 3, 8)])
+        compact(slow)
+    slow.append([dna] if not compactions else [])
     slow.append([cut(bits, 0, 4)])
     remove = slow.store.remove
 

@@ -110,15 +110,13 @@ class Store:
     def remove(self, names: list[str]) -> None:
         """Delete shards; those that are gone already are no matter."""
         for name in names:
-            try:
+            with _unless_gone():
                 self._asked(self._fs.delete_file, self._at(name))
-            except StorageFailed as error:
-                if not isinstance(error.__cause__, FileNotFoundError):
-                    raise
 
     def set_aside(self, name: str) -> None:
-        """Take a damaged shard out of the table, keeping its bytes beside it."""
-        self._asked(self._fs.move, self._at(name), self._at(name + _SET_ASIDE))
+        """Take a damaged shard out of the table, keeping its bytes beside it, unless somebody else has done so."""
+        with _unless_gone():
+            self._asked(self._fs.move, self._at(name), self._at(name + _SET_ASIDE))
 
     def sweep(self) -> None:
         """Remove what writers that were killed long ago have left behind."""
@@ -215,6 +213,16 @@ def generation_of(name: str) -> int:
     """How many compactions lie behind a shard, from its name."""
     found = _SHARD.fullmatch(name)
     return int(found["generation"] or 0) if found else 0
+
+
+@contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Nothing happens if the file is not there any more."""
+    try:
+        yield
+    except StorageFailed as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
 
 
 def _is_by_the_way(name: str) -> bool:
