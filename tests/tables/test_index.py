@@ -18,7 +18,18 @@ from oracles.strategies import noises, probabilities
 from oracles.tables import contents, cut, exact_part, files, listed, literal_radius
 
 from ellzero.certificates import InvalidInput, Noise, Votes, cell, column, min_count, radius, radius_from_votes
-from ellzero.tables import ABSTAIN, End, Extent, Found, Part, Source, Table, ThresholdIndex, index as index_module
+from ellzero.tables import (
+    ABSTAIN,
+    End,
+    Extent,
+    Found,
+    Part,
+    Source,
+    Table,
+    ThresholdIndex,
+    index as index_module,
+    known,
+)
 
 BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
 LAST = 40
@@ -85,7 +96,7 @@ def test_a_radius_is_what_exact_arithmetic_gives(noise: Noise, data: st.DataObje
 def test_what_was_asked_before_changes_no_answer(noise: Noise, data: st.DataObject, write_back: bool) -> None:
     """The index keeps rows that it had to compute, and may have written them back."""
     with TemporaryDirectory() as directory:
-        table = table_of(Path(directory), *data.draw(indexes(noise))._columns.values(), exact_part(FLAT))
+        table = table_of(Path(directory), *data.draw(indexes(noise))._known.stored.values(), exact_part(FLAT))
         index = ThresholdIndex.open(table, write_back=write_back)
         for _ in range(5):
             p, d = data.draw(near_thresholds(noise)), data.draw(st.sampled_from([1, 7, 30, 150_528]))
@@ -386,7 +397,7 @@ def test_a_radius_beyond_the_table_is_found_once_and_then_known(monkeypatch: pyt
     def never(*arguments: Any) -> Any:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(index_module, "column_answers", never)
+    monkeypatch.setattr(known, "column_answers", never)
     for r in range(21):
         p = float(exact_part(BITS).rows.min_p[r])
         assert index.radius(p, BITS, 100).radius == r
@@ -396,21 +407,21 @@ def test_a_radius_beyond_the_table_is_found_once_and_then_known(monkeypatch: pyt
 
 
 def test_what_is_kept_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_module, "_MOST_KEPT_ROWS", 100)
+    monkeypatch.setattr(known, "_MOST_KEPT_ROWS", 100)
     index = index_of()
     for k in range(1, 40):
         noise = Noise(k, "9/10")
         for p in (0.99, nextafter(1, 0)):
             assert index.radius(p, noise, 60).radius == radius(noise, p, 60)
-        assert sum(len(part.rows) for part in index._kept.values()) <= 100
-    assert index._kept
+        assert sum(len(part.rows) for part in index._known._kept.values()) <= 100
+    assert index._known._kept
 
 
 def test_a_column_too_long_to_keep_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_module, "_MOST_KEPT_ROWS", 10)
+    monkeypatch.setattr(known, "_MOST_KEPT_ROWS", 10)
     index = index_of()
     assert index.radius(nextafter(1, 0), BYTES, 150_528).radius == radius(BYTES, nextafter(1, 0), 150_528)
-    assert not index._kept
+    assert not index._known._kept
 
 
 @settings(max_examples=60)
@@ -419,7 +430,7 @@ def test_thresholds_are_the_engine_s(noise: Noise, data: st.DataObject, r_max: i
     index = data.draw(indexes(noise))
     found = index.thresholds(noise, r_max)
     assert listed(found.part) == listed(exact_part(noise, r_max))
-    stored = index._columns.get(noise)
+    stored = index._known.stored.get(noise)
     enough = stored is not None and (stored.end is not End.CUT or r_max < stored.stop)
     assert found.source is (Source.TABLE if enough else Source.COMPUTED)
 
@@ -477,7 +488,7 @@ def test_only_rows_that_no_shard_has_are_written_back(tmp_path: Path) -> None:
     for r in (5, 4, 9, 9, 7, 30, 12):
         assert index.radius(float(whole.rows.min_p[r]), BYTES, 150_528).radius == r
     parts = sorted((part.first, part.stop) for _, shard in table.shards() for part in shard)
-    assert parts == [(0, 3), (3, 7), (7, 11), (11, 32)]
+    assert parts == [(0, 3), (3, 7), (7, 14), (14, 32)]  # each at least doubles what there is
     assert contents(table) == {BYTES: [listed(cut(whole, 0, 32))]}
 
 

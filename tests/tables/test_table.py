@@ -237,6 +237,16 @@ def test_a_damaged_shard_stops_every_reader_unless_it_wants_to_know(tmp_path: Pa
     assert [error.name for error in met] == [name]
 
 
+def test_a_table_of_damaged_shards_only_can_be_written_on_and_not_be_read(tmp_path: Path) -> None:
+    (name,) = Table.create(str(tmp_path)).append([WHOLE[BITS]])
+    (tmp_path / name).write_bytes(b"PAR1")
+    with pytest.raises(DamagedShard):
+        Table.open(str(tmp_path))
+    table = Table.create(str(tmp_path))
+    assert table.append([WHOLE[BITS]]) == [name]
+    assert contents(table) == {BITS: [listed(WHOLE[BITS])]}
+
+
 def test_compaction_of_a_damaged_table_deletes_nothing(tmp_path: Path) -> None:
     table, name = damaged_table(tmp_path)
     before = files(tmp_path)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
-from oracles.tables import UNIT, altered, cut, exact_part, rows_from
+from oracles.tables import UNIT, altered, cut, exact_part, rows_from, with_footer
 
 from ellzero.certificates import Noise, PaperThreshold, paper_threshold, thresholds
-from ellzero.tables import End, PaperTable, Part, Table, Verdict, audit, compact, verify
+from ellzero.tables import End, PaperTable, Part, Table, Verdict, audit, compact, shard, verify
 from ellzero.tables.verification import agree, compare_list
 
 BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
@@ -57,6 +57,17 @@ def shards(*shards: list[Part]) -> Callable[[Path], Table]:
     return lambda directory: table_of(directory, [exact_part(FLAT)], *shards)
 
 
+def announced(part: Part, end: End) -> Callable[[Path], Table]:
+    """A shard that says of its column what is not so."""
+
+    def plant(directory: Path) -> Table:
+        table = table_of(directory, [exact_part(FLAT)])
+        table.store.put(with_footer(shard.encode([part]), lambda stated: stated["columns"][0].update(end=end.value)))
+        return table
+
+    return plant
+
+
 def damaged(directory: Path) -> Table:
     table = table_of(directory, [exact_part(FLAT)], [CUT])
     (name,) = (name for name, parts in table.shards() if parts[0].noise == BITS)
@@ -99,9 +110,9 @@ PLAIN = [
     (shards([cut(WHOLE, 0, 60), cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
     (shards([cut(WHOLE, 0, 60)], [cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
     (everything(cut(WHOLE, 1, 136)), "K = 255, α = 1/10: rows 0 to 0 are missing"),
-    (everything(altered(WHOLE, 0, end=End.CUT)), "announces that K = 255, α = 1/10 is cut; it is not"),
-    (everything(altered(CUT, 0, end=End.COMPLETE)), "announces that K = 1, α = 4/5 is complete; it is not"),
-    (everything(altered(CUT, 0, end=End.FLAT)), "announces that K = 1, α = 4/5 is flat; it is not"),
+    (announced(WHOLE, End.CUT), "announces that K = 255, α = 1/10 is cut; it is not"),
+    (announced(CUT, End.COMPLETE), "announces that K = 1, α = 4/5 is complete; it is not"),
+    (announced(CUT, End.FLAT), "announces that K = 1, α = 4/5 is flat; it is not"),
     (lambda directory: table_of(directory, [TWO_FLAT], [CUT]), "K = 3, α = 1/4: is flat and has more than one row"),
     (everything(BEYOND), "K = 1, α = 4/5: goes on after saturation"),
     (
@@ -150,6 +161,13 @@ def test_one_bad_column_does_not_hide_another(tmp_path: Path) -> None:
     assert any("K = 255, α = 1/10, r = 60" in problem for problem in problems)
 
 
+def test_a_contradiction_does_not_hide_a_gap(tmp_path: Path) -> None:
+    gap = [cut(WHOLE, 0, 60), cut(WHOLE, 70, 136)]
+    problems = verify(table_of(tmp_path, [altered(CUT, 7, units=1)], [CUT], gap), share=0).problems
+    assert any(problem.startswith("shards disagree about K = 1, α = 4/5") for problem in problems)
+    assert "K = 255, α = 1/10: rows 60 to 69 are missing" in problems
+
+
 def test_of_two_shards_that_disagree_the_wrong_one_is_named(tmp_path: Path) -> None:
     """Whoever meets a contradiction is told to verify, to see which is wrong."""
     table = table_of(tmp_path, [CUT], [altered(CUT, 7, units=1)])
@@ -159,9 +177,9 @@ def test_of_two_shards_that_disagree_the_wrong_one_is_named(tmp_path: Path) -> N
 
 
 def test_a_wrong_end_in_one_of_two_shards_with_the_same_rows_is_found(tmp_path: Path) -> None:
-    right, wrong = CUT, altered(CUT, 0, end=End.COMPLETE)
-    for number, pair in enumerate(([right, wrong], [wrong, right])):
-        assert not verify(table_of(tmp_path / str(number), *([part] for part in pair)), share=1).sound
+    table = announced(CUT, End.COMPLETE)(tmp_path)
+    table.append([CUT])
+    assert not verify(table, share=1).sound
 
 
 PAPER = [

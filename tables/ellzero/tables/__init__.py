@@ -6,7 +6,8 @@ gives what exact arithmetic gives, whatever the table lacks.
 
 from ellzero.tables.compaction import Compacted, compact
 from ellzero.tables.errors import Contradiction, DamagedShard, NewerFormat, NotATable, StorageFailed, TableError
-from ellzero.tables.index import ABSTAIN, Found, FoundColumn, FoundMany, Source, ThresholdIndex
+from ellzero.tables.index import ABSTAIN, Found, FoundColumn, FoundMany, ThresholdIndex
+from ellzero.tables.known import Source
 from ellzero.tables.paper_table import PaperTable
 from ellzero.tables.reference import reference_index
 from ellzero.tables.rows import End, Part

@@ -17,11 +17,11 @@ from ellzero.certificates.listing import CONVENTIONS
 from ellzero.tables import exchange, paper_table, shard
 from ellzero.tables.compaction import compact
 from ellzero.tables.errors import NotATable
-from ellzero.tables.index import Source, ThresholdIndex
+from ellzero.tables.index import ThresholdIndex
+from ellzero.tables.known import Source
 from ellzero.tables.paper_table import PaperTable
 from ellzero.tables.reference import LOCATION
 from ellzero.tables.rows import End, Part
-from ellzero.tables.scan import runs_in_order
 from ellzero.tables.store import Store
 from ellzero.tables.table import Table, kind
 from ellzero.tables.verification import Verdict, agree, audit, compare_list, verify
@@ -48,10 +48,9 @@ def info_command(table: str, as_json: bool) -> None:
     """What a table holds."""
     store = Store(table)
     found = kind(store)
-    names = store.names()
     if found is None:
         raise NotATable(store.uri, "holds no table")
-    stated = shard.stated_by(names[0], store.read(names[0]))
+    names, stated = store.undisturbed(lambda: _first_footer(store))
     facts: dict[str, Any] = {
         "table": store.uri,
         "kind": found,
@@ -102,12 +101,14 @@ def show_command(table: str, k: Any, alpha: str | None) -> None:
             click.echo(f"{key}  {paper.value}         {paper.error_bound:.3E}")
         return
     if k is not None and alpha is not None:
-        run = _column(Table.open(table), Noise(k, alpha))
-        click.echo(f"K = {k} ({k + 1} categories), α = {run.noise.alpha} (total probability of staying): {run.end}")
+        noise = Noise(k, alpha)
+        runs = _column(Table.open(table), noise)
+        click.echo(f"K = {k} ({k + 1} categories), α = {noise.alpha} (total probability of staying): {runs[-1].end}")
         click.echo(f"{'r':>7}  certified if p exceeds   least double that certifies")
-        for r in range(run.first, run.stop):
-            row = run.threshold(r)
-            click.echo(f"{r:>7}  {row.value}   {row.min_p!r}{'   (exact)' if row.exact else ''}")
+        for run in runs:
+            for r in range(run.first, run.stop):
+                row = run.threshold(r)
+                click.echo(f"{r:>7}  {row.value}   {row.min_p!r}{'   (exact)' if row.exact else ''}")
         return
     chosen = Noise(1 if k is None else k, "1/2" if alpha is None else alpha)  # reads and checks both
     extents = Table.open(table).extents()
@@ -183,10 +184,12 @@ def export_command(table: str, output: str, k: Any, alpha: str | None, out: Path
             else "give both --k and --alpha, or neither"
         )
     runs: Iterable[Part] = (
-        [_column(opened, Noise(k, alpha))] if alpha is not None else runs_in_order(opened, opened.store.names())
+        _column(opened, Noise(k, alpha))
+        if alpha is not None
+        else [run for runs in opened.columns().values() for run in runs]
     )
     if output == "text":
-        lines = exchange.to_text(next(iter(runs)))
+        lines = exchange.to_text(runs)
     else:
         lines = exchange.to_csv(runs) if output == "csv" else exchange.to_json(runs)
     with _writing(out) as sink:
@@ -224,12 +227,18 @@ def import_command(file: IO[str], k: Any, alpha: str, into: str | None) -> None:
         raise click.ClickException(f"{len(found['unsound']):,} of {len(listed):,} rows are unsound")
 
 
-def _column(table: Table, noise: Noise) -> Part:
-    """The rows of one noise from r = 0 on, which the table must have."""
-    runs = table.columns().get(noise)
-    if not runs or runs[0].first:
+def _first_footer(store: Store) -> tuple[list[str], dict[str, Any]]:
+    """All shards, and what the first of them says of itself."""
+    names = store.names()
+    return names, shard.stated_by(names[0], store.read(names[0]))
+
+
+def _column(table: Table, noise: Noise) -> list[Part]:
+    """The rows of one noise, which the table must have."""
+    runs = table.column(noise)
+    if not runs:
         raise NotATable(table.store.uri, f"has no column K = {noise.k}, α = {noise.alpha}")
-    return runs[0]
+    return runs
 
 
 def _judge(verdict: Verdict) -> None:

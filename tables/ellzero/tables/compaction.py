@@ -37,7 +37,7 @@ def compact(table: Table) -> Compacted:
         table.store.remove(before)
         return Compacted(len(before), len(written), bytes_before, sum(map(table.store.size, written)))
 
-    done = table.undisturbed(once)
+    done = table.store.undisturbed(once)
     table.store.sweep()
     return done
 

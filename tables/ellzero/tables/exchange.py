@@ -43,10 +43,11 @@ def to_json(runs: Iterable[Part]) -> Iterator[str]:
     yield "]}"
 
 
-def to_text(run: Part) -> Iterator[str]:
+def to_text(runs: Iterable[Part]) -> Iterator[str]:
     """A plain threshold list of one column: ``r<TAB>threshold``."""
-    for r in range(run.first, run.stop):
-        yield f"{r}\t{run.threshold(r).value}"
+    for run in runs:
+        for r in range(run.first, run.stop):
+            yield f"{r}\t{run.threshold(r).value}"
 
 
 def from_text(source: IO[str]) -> Iterator[tuple[int, Decimal]]:

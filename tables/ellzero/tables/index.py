@@ -4,14 +4,11 @@ A lookup never gives another radius than exact arithmetic does: where the table 
 the answer says so.
 """
 
-import logging
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Mapping
-from enum import StrEnum
 from fractions import Fraction
 from math import nextafter
-from threading import Lock
+from os import PathLike, fspath
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -22,24 +19,14 @@ from ellzero.certificates._inputs import RationalLike, dimension, integer, proba
 from ellzero.certificates.engine import answer_at, column_answers
 from ellzero.certificates.rounding import ExceedsQuestion
 from ellzero.certificates.votes import radius_beyond
-from ellzero.tables.errors import StorageFailed
-from ellzero.tables.rows import DIGITS, End, Part, RowBuffer, end_of
+from ellzero.tables.known import KnownColumns, Source, part_of
+from ellzero.tables.rows import DIGITS, End, Part, RowBuffer
 from ellzero.tables.table import Table
 
 ABSTAIN = -1
 _UNIT = 10**DIGITS
-_LOG = logging.getLogger(__name__)
-# Rows computed on demand that are kept: 25 bytes each. A single longer column is walked and not kept.
-_MOST_KEPT_ROWS = 2_000_000
 _P_ARRAY = "an array of float64, float32 or float16 from 0 to 1"
 _COUNT_ARRAY = "an array of integers from 0 to n"
-
-
-class Source(StrEnum):
-    """Where an answer came from."""
-
-    TABLE = "table"
-    COMPUTED = "computed"
 
 
 class Found(NamedTuple):
@@ -67,22 +54,19 @@ class ThresholdIndex:
     """A table in memory: for each noise its rows from r = 0 on as sorted arrays."""
 
     def __init__(self, columns: Mapping[Noise, Part], write_back: Table | None = None) -> None:
-        self._columns = dict(columns)
-        self._write_back = write_back
-        self._kept: OrderedDict[Noise, Part] = OrderedDict()
-        self._lock = Lock()
+        self._known = KnownColumns(columns, write_back)
 
     @classmethod
-    def open(cls, table: Table | str, write_back: bool = False) -> "ThresholdIndex":
+    def open(cls, table: Table | str | PathLike[str], write_back: bool = False) -> "ThresholdIndex":
         """Load a table, checked to the byte. With ``write_back`` rows that had to be computed are added to it."""
-        table = Table.open(table) if isinstance(table, str) else table
+        table = table if isinstance(table, Table) else Table.open(fspath(table))
         columns = {noise: runs[0] for noise, runs in table.columns().items() if runs[0].first == 0}
         return cls(columns, table if write_back else None)
 
     @property
     def noises(self) -> list[Noise]:
         """The noises that the table has."""
-        return list(self._columns)
+        return list(self._known.stored)
 
     @overload
     def radius(self, p: NDArray[Any], noise: Noise, d: int) -> FoundMany: ...
@@ -138,26 +122,26 @@ class ThresholdIndex:
     def thresholds(self, noise: Noise, r_max: int | None = None) -> FoundColumn:
         """τ_0 … τ_{r_max}, or up to saturation; a flat noise has one row."""
         end = None if r_max is None else integer(r_max, "r_max", 0)
-        part = self._columns.get(noise)
+        part = self._known.stored.get(noise)
         if part is not None and (part.end is not End.CUT or (end is not None and end < part.stop)):
             stop = part.stop if end is None else min(part.stop, end + 1)
             return FoundColumn(_beginning(part, stop), Source.TABLE)
         buffer = RowBuffer()
         for row in column_answers(noise, r_max):
             buffer.add(row)
-        return FoundColumn(_part(noise, buffer), Source.COMPUTED)
+        return FoundColumn(part_of(noise, buffer), Source.COMPUTED)
 
     def _of_double(self, p: float, noise: Noise, d: int) -> Found:
         if p <= 0.5 or p == 1.0:  # no row is needed
             return Found(None if p <= 0.5 else d, Source.TABLE)
-        part, source = self._known(noise)
+        part, source = self._known.find(noise)
         if part is not None:
             certified = int(part.rows.min_p.searchsorted(p, "right"))
             if certified < len(part.rows):
                 return Found(min(certified - 1, d), source)
             if part.end is not End.CUT or d < part.stop:
                 return Found(d, source)
-        return Found(int(self._walk(noise, np.array([p]), d)[0]), Source.COMPUTED)
+        return Found(int(self._known.walk(noise, np.array([p]), d)[0]), Source.COMPUTED)
 
     def _of_array(self, p: NDArray[Any], noise: Noise, d: int) -> FoundMany:
         if p.dtype.kind != "f" or p.dtype.itemsize > 8:
@@ -168,7 +152,7 @@ class ThresholdIndex:
         if not (doubles.min() >= 0 and doubles.max() <= 1):  # false for NaN too
             wrong = doubles[~((doubles >= 0) & (doubles <= 1))][0]
             raise InvalidInput("p", _P_ARRAY, float(wrong))
-        part, source = self._known(noise)
+        part, source = self._known.find(noise)
         if part is None:
             radii, last = np.where(doubles > 0.5, 0, ABSTAIN).astype(np.int32), 0
         else:
@@ -200,19 +184,19 @@ class ThresholdIndex:
         if not beyond.any():
             return source
         distinct, inverse = np.unique(doubles[beyond], return_inverse=True)
-        radii[beyond] = self._walk(noise, distinct, d)[inverse]
+        radii[beyond] = self._known.walk(noise, distinct, d)[inverse]
         return Source.COMPUTED
 
     def _of_rational(self, p: Fraction, noise: Noise, d: int) -> Found:
         if 2 * p <= 1 or p == 1:  # no row is needed
             return Found(None if p != 1 else d, Source.TABLE)
-        part, source = self._known(noise)
+        part, source = self._known.find(noise)
         if part is None or self._is_short(part, p, d):
             source = Source.COMPUTED
             above = nextafter(float(p), 1.0)
             if above < 1.0:
-                self._walk(noise, np.array([above]), d)
-                part, _ = self._known(noise)
+                self._known.walk(noise, np.array([above]), d)
+                part, _ = self._known.find(noise)
             if part is None or self._is_short(part, p, d):  # too long to keep, or p too close to 1 for doubles
                 return Found(computed_radius(noise, p, d), source)
         if part.end is End.FLAT:
@@ -241,64 +225,9 @@ class ThresholdIndex:
         # The last threshold lies less than a unit below its decimal.
         return bool(p * _UNIT > part.rows.unit(len(part.rows) - 1) - 1)
 
-    def _known(self, noise: Noise) -> tuple[Part | None, Source]:
-        """The longest rows at hand, and whether they are the table's own."""
-        part = self._columns.get(noise)
-        kept = self._kept.get(noise)
-        if kept is not None and (part is None or kept.stop > part.stop):
-            return kept, Source.COMPUTED
-        return part, Source.TABLE
-
-    def _walk(self, noise: Noise, doubles: NDArray[np.float64], d: int) -> NDArray[np.int64]:
-        """The radii of sorted probabilities by one walk of the engine, which is kept if it is short."""
-        radii = np.full(doubles.shape, d, np.int64)
-        buffer: RowBuffer | None = RowBuffer()
-        answered = 0
-        below_one = int(doubles.searchsorted(1.0, "left"))
-        if below_one == 0:
-            return radii
-        for r, row in enumerate(column_answers(noise, d)):
-            if buffer is not None:
-                buffer.add(row)
-                buffer = buffer if len(buffer) <= _MOST_KEPT_ROWS else None
-            if row.min_p > doubles[answered]:
-                stop = int(doubles.searchsorted(row.min_p, "left"))
-                radii[answered:stop] = r - 1
-                answered = stop
-                if answered >= below_one:
-                    break
-        if buffer is not None:
-            self._keep(_part(noise, buffer))
-        return radii
-
-    def _keep(self, part: Part) -> None:
-        stored = self._columns.get(part.noise)
-        with self._lock:
-            self._kept[part.noise] = part
-            self._kept.move_to_end(part.noise)
-            rows = sum(len(kept.rows) for kept in self._kept.values())
-            while rows > _MOST_KEPT_ROWS:
-                rows -= len(self._kept.popitem(last=False)[1].rows)
-        if self._write_back is not None:
-            first = stored.stop if stored is not None else 0
-            if part.stop > first:
-                new = Part(part.noise, first, part.rows.between(first, len(part.rows)), part.end)
-                try:
-                    self._write_back.append([new])
-                except StorageFailed as error:  # the answer is right all the same
-                    _LOG.warning("rows of %s were not written back: %s", part.noise, error)
-                else:
-                    with self._lock:
-                        self._columns[part.noise] = part
-
 
 def _number(found: Found) -> int:
     return ABSTAIN if found.radius is None else found.radius
-
-
-def _part(noise: Noise, buffer: RowBuffer) -> Part:
-    rows = buffer.rows()
-    return Part(noise, 0, rows, end_of(noise, rows.unit(len(rows) - 1)))
 
 
 def _beginning(part: Part, stop: int) -> Part:

@@ -52,7 +52,9 @@ class PaperTable:
 
     def rows(self) -> list[PaperThreshold]:
         """All rows in order of (K, α, d, r)."""
-        found = {row for name in self.store.names() for row in decode(name, self.store.read(name))}
+        found = self.store.undisturbed(
+            lambda: {row for name in self.store.names() for row in decode(name, self.store.read(name))}
+        )
         return sorted(found, key=lambda row: (row.noise.k, row.noise.alpha, row.d, row.r))
 
 

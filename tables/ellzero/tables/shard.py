@@ -145,7 +145,7 @@ def _described(part: Part) -> dict[str, Any]:
         "alpha": str(part.noise.alpha),
         "first": part.first,
         "last": part.stop - 1,
-        "end": part.end.value,
+        "end": end_of(part.noise, part.rows.unit(len(part.rows) - 1)).value,
     }
 
 

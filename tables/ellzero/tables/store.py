@@ -12,7 +12,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 from uuid import uuid4
@@ -33,6 +34,7 @@ _SCRATCH_DAYS = {".tmp": 1, ".run": 90}
 # A listing is taken again until it is the same twice: while it goes on, rows may move from a shard that it has not come
 # to into one that it has passed.
 _MOST_LISTINGS = 20
+_MOST_READINGS = 10
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 # These show an object only when all of it has arrived; elsewhere a shard is written aside and moved.
 _OBJECT_STORES = tuple(
@@ -63,9 +65,14 @@ class Store:
 
     def names(self) -> list[str]:
         """The names of all shards, sorted. Refuses a place that holds anything else instead of a table."""
-        found = self._files()
-        shards = {name for name in found if _SHARD.fullmatch(name)}
-        strange = sorted(name for name in found - shards if not _is_by_the_way(name))
+        before: set[str] | None = None
+        for _ in range(_MOST_LISTINGS):
+            found = self._listed()
+            shards = {name for name in found if _SHARD.fullmatch(name)}
+            if shards == before:
+                break
+            before = shards
+        strange = sorted(name for name in found.keys() - shards if not _is_by_the_way(name))
         for name in strange:
             if name.endswith(".parquet"):
                 raise NotATable(self.uri, f"is not a table of ellzero: {name} is not one of its shards")
@@ -84,6 +91,15 @@ class Store:
         if hashlib.sha256(data).hexdigest() != digest_of(name):
             raise DamagedShard(name, "is damaged: its bytes are not those that its name promises")
         return data
+
+    def undisturbed(self, reading: Callable[[], T]) -> T:
+        """What ``reading`` gives; again from its start if a compaction took a shard away that it had listed."""
+        for _ in range(_MOST_READINGS - 1):
+            try:
+                return reading()
+            except FileNotFoundError:
+                continue
+        return reading()
 
     def size(self, name: str) -> int:
         """How many bytes a shard has."""
@@ -146,23 +162,13 @@ class Store:
                 self.uri, f"node {node} does not see the same directory; give a shared one or an s3:// URI"
             )
 
-    def _files(self) -> set[str]:
-        """The names of all files here; a place that does not exist has none."""
-        before: set[str] | None = None
-        names = set(self._listed())
-        for _ in range(_MOST_LISTINGS):
-            if names == before:
-                break
-            before, names = names, set(self._listed())
-        return names
-
     def _listed(self) -> dict[str, float]:
-        """Names and times of the files here, as one pass sees them."""
+        """Names and times of what lies here, as one pass sees it; a place that does not exist has nothing."""
         info = self._asked(self._fs.get_file_info, self._path)
         if info.type == fs.FileType.File:
             raise NotATable(self.uri, "is a file, and a table is a directory")
         listed = self._asked(self._fs.get_file_info, fs.FileSelector(self._path, allow_not_found=True))
-        return {entry.base_name: entry.mtime_ns / 1e9 if entry.mtime_ns else 0.0 for entry in listed if entry.is_file}
+        return {entry.base_name: entry.mtime_ns / 1e9 if entry.mtime_ns else inf for entry in listed}
 
     def _read_file(self, name: str) -> bytes:
         with self._fs.open_input_file(self._at(name)) as source:
@@ -183,8 +189,8 @@ class Store:
                 self._upload(self._at(scratch), data)
                 self._fs.move(self._at(scratch), self._at(name))
         except BaseException:
-            if self._local:
-                Path(self._at(scratch)).unlink(missing_ok=True)
+            with suppress(Exception):
+                self._fs.delete_file(self._at(scratch))
             raise
 
     def _upload(self, path: str, data: bytes) -> None:

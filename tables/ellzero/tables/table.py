@@ -13,9 +13,6 @@ from ellzero.tables.store import Store
 
 T = TypeVar("T")
 
-# A compaction may take shards away between listing and reading; then the list is simply taken again.
-_LISTINGS = 10
-
 
 @dataclass(frozen=True)
 class Extent:
@@ -64,7 +61,20 @@ class Table:
                     found[part.noise].append(part)
             return {noise: merged(found[noise]) for noise in sorted(found, key=lambda noise: (noise.k, noise.alpha))}
 
-        return self.undisturbed(load)
+        return self.store.undisturbed(load)
+
+    def column(self, noise: Noise) -> list[Part]:
+        """The rows of one noise as `columns` has them, from the shards that hold any; none if the table lacks it."""
+
+        def load() -> list[Part]:
+            found: list[Part] = []
+            for name in self.store.names():
+                data = self.store.read(name)
+                if any(noise == announced for announced, _, _ in shard.described(name, data)):
+                    found += [part for part in shard.decode(name, data) if part.noise == noise]
+            return merged(found)
+
+        return self.store.undisturbed(load)
 
     def extents(self, damaged: Callable[[DamagedShard], None] | None = None) -> dict[Noise, Extent]:
         """How far each column goes, from the footers alone, in memory that does not grow with the rows.
@@ -86,16 +96,7 @@ class Table:
                     found[noise].append((radii, end))
             return {noise: _extent(parts) for noise, parts in found.items()}
 
-        return self.undisturbed(survey)
-
-    def undisturbed(self, read: Callable[[], T]) -> T:
-        """What ``read`` gives when no compaction takes a shard away under it."""
-        for _ in range(_LISTINGS - 1):
-            try:
-                return read()
-            except FileNotFoundError:
-                continue
-        return read()
+        return self.store.undisturbed(survey)
 
 
 def store_of(uri: str, wanted: str, create: bool = False) -> Store:
@@ -118,17 +119,19 @@ def store_of(uri: str, wanted: str, create: bool = False) -> Store:
 
 def kind(store: Store) -> str | None:
     """What the shards of a store hold, None where there are none. If a shard is damaged the next one is asked."""
-    trouble: DamagedShard | None = None
-    for name in store.names():
-        try:
-            return str(shard.stated_by(name, store.read(name))["kind"])
-        except FileNotFoundError:
-            continue
-        except DamagedShard as error:
-            trouble = trouble or error
-    if trouble is not None:
-        raise trouble
-    return None
+
+    def first_answer() -> str | None:
+        trouble: Exception | None = None
+        for name in store.names():
+            try:
+                return str(shard.stated_by(name, store.read(name))["kind"])
+            except (FileNotFoundError, DamagedShard) as error:
+                trouble = error
+        if trouble is not None:
+            raise trouble
+        return None
+
+    return store.undisturbed(first_answer)
 
 
 def batches(parts: Iterable[Part]) -> Iterator[list[Part]]:

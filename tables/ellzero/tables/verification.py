@@ -52,7 +52,7 @@ class Verdict:
 
 def verify(table: Table, share: float = 0.01, seed: int = 0, watch: Watch = iter) -> Verdict:
     """Check everything; recompute each row with probability ``share``, and the first and last row of every part."""
-    return table.undisturbed(lambda: _verdict_on(table, share, seed, watch))
+    return table.store.undisturbed(lambda: _verdict_on(table, share, seed, watch))
 
 
 def _verdict_on(table: Table, share: float, seed: int, watch: Watch) -> Verdict:
@@ -72,6 +72,7 @@ def _verdict_on(table: Table, share: float, seed: int, watch: Watch) -> Verdict:
             runs = merged(parts)
         except Contradiction as error:
             verdict.problems.append(str(error))
+            verdict.problems.extend(_wrong_side(table, whole, noise))
             continue
         verdict.rows += sum(len(run.rows) for run in runs)
         reached = 0
@@ -151,6 +152,15 @@ def _parts_of(table: Table, names: list[str], whole: list[str], verdict: Verdict
             verdict.problems.append(f"shard {name} is not sorted")
         for part in parts:
             yield name, part
+
+
+def _wrong_side(table: Table, names: list[str], noise: Noise) -> Iterator[str]:
+    """Which of the shards that contradict each other about a noise is wrong, and where."""
+    for name in names:
+        for part in shard.decode(name, table.store.read(name)):
+            if part.noise == noise:
+                for flaw in _differences(part, list(range(len(part.rows)))):
+                    yield f"shard {name}: {_name(noise)}{flaw}"
 
 
 def _differences(part: Part, chosen: list[int]) -> Iterator[str]:
