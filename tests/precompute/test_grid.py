@@ -47,6 +47,10 @@ def test_the_largest_d_and_r_max_bound_the_radii(d: object, r_max: object, r_end
         ({"k": "5:1", "alpha": "0.5"}, "k must be a range that rises"),
         ({"k": "1.5", "alpha": "0.5"}, "k must be integers"),
         ({"k": "1:10000000", "alpha": "0.5"}, "k must be at most 1,000,000 values"),
+        (
+            {"k": "1:3000", "alpha": "0.001:0.999:0.001"},
+            "grid must be of at most 2,000,000 columns",
+        ),
         ({"k": 1, "alpha": "0:1:0.1"}, "alpha must be a rational"),
         ({"k": 1, "alpha": "0.1:0.9"}, "alpha must be numbers"),
         ({"k": 1, "alpha": "1/0"}, "alpha must be"),

@@ -25,7 +25,7 @@ GRID = make_grid("1,3,255", "0.1:0.9:0.1", r_max=300)
 
 def tasks_of(wanted: GridSpec, columns_a_task: int, first: int = 0) -> Plan:
     """Small tasks, so that a short run has many."""
-    works = [ColumnWork(noise, first, wanted.r_end) for noise in wanted.noises()]
+    works = [ColumnWork(noise.k, noise.alpha, first, wanted.r_end) for noise in wanted.noises()]
     cuts = range(0, len(works), columns_a_task)
     tasks = tuple(Task(tuple(works[cut : cut + columns_a_task]), 1_000, 0.01) for cut in cuts)
     return Plan(tasks, len(wanted), 0)

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,17 +87,13 @@ def precompute_command(
         raise click.UsageError("--r is for --method paper; use --r-max")
     wanted = read_grid(grid_file) if grid_file is not None else make_grid(k, alpha, d, r_max or SATURATE)
     model = calibrated()
-    if dry_run:
+    if out is None or dry_run:
         present = {} if out is None or not Store(out).names() else Table.open(out).extents()
         _describe(make_plan(wanted, present, model, place.cores()), place)
         return
-    assert out is not None
     table = Table.create(out)
-    plan = make_plan(wanted, table.extents(lambda error: _set_aside(table, error)), model, place.cores())
-    if plan.tasks:
-        _run(plan, table, place)
-    else:
-        click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are there already")
+    present = table.extents(lambda error: _set_aside(table, error))
+    _run(lambda workers: make_plan(wanted, present, model, workers), table, place)
     if compacted:
         done = compact(table)
         click.echo(f"compacted {done.shards_before:,} shards into {done.shards_after:,}, {done.bytes_after:,} bytes")
@@ -148,18 +144,26 @@ def _describe(plan: Plan, place: _Place) -> None:
     click.echo(f"size     about {plan.size / 1e6:,.1f} MB")
 
 
-def _run(plan: Plan, table: Table, place: _Place) -> None:
+def _run(planned: Callable[[int], Plan], table: Table, place: _Place) -> None:
+    """Run the plan for the workers that there turn out to be."""
     summary = Summary()
+    plan = planned(place.cores())
+    if not plan.tasks:
+        click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are there already")
+        return
     name = place.name(plan.seconds)
-    tasks = counted(len(plan.tasks), "task")
-    notice(f"{counted(plan.columns, 'column')}, about {plan.rows:,} cells, {tasks} (executor {name})")
     with (
         _stops_cleanly(lambda: f"{summary.columns:,} of {plan.columns:,} columns are kept in {table.store.uri}"),
         place.executor(plan.seconds) as executor,
-        progress_of(plan.rows, "cells") as bar,
     ):
-        run_plan(plan, table, executor, lambda receipt, so_far: bar.advance(receipt.task.rows, so_far.rows), summary)
         workers = executor.workers
+        plan = planned(workers) if workers > place.cores() else plan
+        tasks = counted(len(plan.tasks), "task")
+        notice(f"{counted(plan.columns, 'column')}, about {plan.rows:,} cells, {tasks} (executor {name})")
+        with progress_of(plan.rows, "cells") as bar:
+            run_plan(
+                plan, table, executor, lambda receipt, so_far: bar.advance(receipt.expected_rows, so_far.rows), summary
+            )
     done = f"{summary.rows:,} cells of {counted(summary.columns, 'column')} in {counted(len(summary.shards), 'shard')}"
     engine = summary.engine_seconds / (summary.seconds * workers)
     rate = f"{summary.rows / summary.seconds:,.0f} cells/s, engine {engine:.0%} of the time"
@@ -214,7 +218,7 @@ def _set_aside(table: Table, error: DamagedShard) -> None:
 
 
 @contextmanager
-def _stops_cleanly(kept: Any) -> Iterator[None]:
+def _stops_cleanly(kept: Callable[[], str]) -> Iterator[None]:
     """Ctrl-C, SIGTERM and errors alike say what is kept and how to go on."""
 
     def interrupt(number: int, frame: object) -> None:

@@ -22,6 +22,8 @@ _AXIS = {
 }
 _R_MAX = f"an integer of at least 0 or '{SATURATE}'"
 MOST_VALUES = 1_000_000
+# A plan takes 100 bytes a column.
+MOST_COLUMNS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,10 @@ def make_grid(k: object, alpha: object, d: object = None, r_max: object = SATURA
         if r_end is not None and r_end > max(ds):
             raise InvalidInput("r_max", f"at most the largest d, {max(ds)}: no radius exceeds d", r_end)
         r_end = max(ds) if r_end is None else r_end
-    return GridSpec(tuple(sorted(set(ks))), tuple(sorted(set(alphas))), r_end)
+    wanted = GridSpec(tuple(sorted(set(ks))), tuple(sorted(set(alphas))), r_end)
+    if len(wanted) > MOST_COLUMNS:
+        raise InvalidInput("grid", f"of at most {MOST_COLUMNS:,} columns; cut it into several runs", len(wanted))
+    return wanted
 
 
 def read_grid(path: Path) -> GridSpec:

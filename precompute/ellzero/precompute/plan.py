@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ellzero.certificates import Noise
 from ellzero.precompute.cost import NOMINAL, CostModel, expected_bytes, expected_rows
@@ -14,13 +15,22 @@ _LEAST_SECONDS, _MOST_SECONDS = 0.5, 30.0
 _NO_END = 2**62
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnWork:
-    """Rows of one noise to compute: from ``first``, the first that the table lacks, to ``r_end`` or saturation."""
+    """Rows of one noise to compute: from ``first``, the first that the table lacks, to ``r_end`` or saturation.
 
-    noise: Noise
+    Plans hold many of these, so the noise is made when it is asked for.
+    """
+
+    k: int
+    alpha: Fraction
     first: int
     r_end: int | None
+
+    @property
+    def noise(self) -> Noise:
+        """The noise (K, α)."""
+        return Noise(self.k, self.alpha)
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,7 @@ def make_plan(wanted: GridSpec, present: Mapping[Noise, Extent], model: CostMode
     one command write the same shards.
     """
     missing = [
-        ColumnWork(noise, extent.rows if extent else 0, wanted.r_end)
+        ColumnWork(noise.k, noise.alpha, extent.rows if extent else 0, wanted.r_end)
         for noise in wanted.noises()
         for extent in [present.get(noise)]
         if extent is None or extent.lacks(_NO_END if wanted.r_end is None else wanted.r_end)

@@ -27,12 +27,12 @@ class Summary:
     def add(self, receipt: Receipt, elapsed: float) -> None:
         """Count one more task."""
         self.rows += receipt.rows
-        self.columns += len(receipt.task.columns)
+        self.columns += receipt.columns
         self.shards.update(receipt.shards)
         self.seconds = elapsed
         self.engine_seconds += receipt.engine_seconds
-        self.expected_seconds += receipt.task.seconds
-        self.ratios.append(receipt.engine_seconds / receipt.task.seconds)
+        self.expected_seconds += receipt.expected_seconds
+        self.ratios.append(receipt.engine_seconds / receipt.expected_seconds)
 
     def model_error(self) -> str:
         """How far off the cost model was, overall and for single tasks."""

@@ -16,11 +16,12 @@ from ellzero.tables.store import Store
 class Receipt:
     """What became of a task. Only this travels back: the rows are in the table already."""
 
-    task: Task
+    columns: int
     rows: int
+    expected_rows: int
+    expected_seconds: float
     shards: tuple[str, ...]
     engine_seconds: float
-    seconds: float
 
 
 @dataclass
@@ -35,7 +36,6 @@ def compute(task: Task, uri: str, mark: str | None) -> Receipt:
 
     ``mark`` is that of the run: a worker that does not see it writes to another directory than the rest, and refuses.
     """
-    start = time.perf_counter()
     store, clock = Store(uri), _Clock()
     store.check_shared(mark)
     rows = 0
@@ -48,12 +48,20 @@ def compute(task: Task, uri: str, mark: str | None) -> Receipt:
                 yield part
 
     shards = tuple(Table(store).append(counted()))
-    return Receipt(task, rows, shards, clock.seconds, time.perf_counter() - start)
+    return Receipt(
+        columns=len(task.columns),
+        rows=rows,
+        expected_rows=task.rows,
+        expected_seconds=task.seconds,
+        shards=shards,
+        engine_seconds=clock.seconds,
+    )
 
 
 def _parts(column: ColumnWork, clock: _Clock) -> Iterator[Part]:
     """The missing rows of a column, in parts that fit memory."""
-    answers = enumerate(column_answers(column.noise, column.r_end))
+    noise = column.noise
+    answers = enumerate(column_answers(noise, column.r_end))
     first, more = column.first, True
     while more:
         buffer, more = RowBuffer(), False
@@ -67,6 +75,5 @@ def _parts(column: ColumnWork, clock: _Clock) -> Iterator[Part]:
         clock.seconds += time.perf_counter() - start
         if len(buffer):
             rows = buffer.rows()
-            end = end_of(column.noise, rows.unit(len(rows) - 1))
-            yield Part(column.noise, first, rows, end)
+            yield Part(noise, first, rows, end_of(noise, rows.unit(len(rows) - 1)))
             first += len(rows)
