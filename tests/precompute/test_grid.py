@@ -31,9 +31,9 @@ def test_axes_are_sorted_and_each_value_counts_once() -> None:
 
 @pytest.mark.parametrize(
     ("d", "r_max", "r_end"),
-    [(None, "saturate", None), ("784", "saturate", 784), ("784,3072", "100", 100), (None, 7, 7), ([5, 9], 9, 9)],
+    [(None, "saturate", 2**31 - 1), ("784", "saturate", 784), ("784,3072", "100", 100), (None, 7, 7), ([5, 9], 9, 9)],
 )
-def test_the_largest_d_and_r_max_bound_the_radii(d: object, r_max: object, r_end: int | None) -> None:
+def test_the_largest_d_and_r_max_bound_the_radii(d: object, r_max: object, r_end: int) -> None:
     assert make_grid(1, "0.3", d, r_max).r_end == r_end
 
 
@@ -57,8 +57,8 @@ def test_the_largest_d_and_r_max_bound_the_radii(d: object, r_max: object, r_end
         ({"k": 1, "alpha": "x"}, "alpha must be numbers"),
         ({"k": True, "alpha": "0.5"}, "k must be an integer"),
         ({"k": 1, "alpha": "0.5", "d": "0"}, "d must be an integer from 1"),
-        ({"k": 1, "alpha": "0.5", "r_max": "-1"}, "r_max must be an integer of at least 0 or 'saturate'"),
-        ({"k": 1, "alpha": "0.5", "r_max": 2.5}, "r_max must be an integer of at least 0 or 'saturate'"),
+        ({"k": 1, "alpha": "0.5", "r_max": "-1"}, "r_max must be an integer from 0 to 2147483647 or 'saturate'"),
+        ({"k": 1, "alpha": "0.5", "r_max": 2.5}, "r_max must be an integer from 0 to 2147483647 or 'saturate'"),
         ({"k": 1, "alpha": "0.5", "d": "10,784", "r_max": 785}, "r_max must be at most the largest d, 784"),
     ],
 )
@@ -85,7 +85,9 @@ def test_a_grid_file(tmp_path: Path) -> None:
         ("alpha = 0.5\n", "grid must be a file that gives k"),
         ("k = 1\n", "grid must be a file that gives alpha"),
         ("k = = 1\n", "grid must be a TOML file"),
-        ("k = 1\nalpha = nan\n", "grid must be a TOML file"),
+        ("k = 1\nalpha = nan\n", "alpha must be numbers"),
+        ("k = 1\nalpha = 1e-999999999\n", "alpha must be numbers"),
+        ("k = " + 5_000 * "[" + "\n", "grid must be a TOML file"),
         ("k = 1\nalpha = 2020-01-01\n", "alpha must be"),
     ],
 )

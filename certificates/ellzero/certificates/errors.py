@@ -11,6 +11,8 @@ Constructors take positional arguments only, so that an error survives pickling 
 worker process.
 """
 
+from fractions import Fraction
+
 
 class EllzeroError(Exception):
     """Base of everything that ellzero raises on purpose."""
@@ -27,7 +29,7 @@ class InvalidInput(EllzeroError, ValueError):
 
     def __str__(self) -> str:
         try:
-            shown = repr(self.value)
+            shown = str(self.value) if isinstance(self.value, Fraction) else repr(self.value)
         except ValueError:  # Python refuses to print integers of thousands of digits
             shown = f"a {type(self.value).__name__} too long to print"
         if len(shown) > 80:

@@ -14,7 +14,7 @@ from ellzero.certificates._inputs import integer
 from ellzero.certificates.commands import Command, Radii, Whole, counted, duration, notice
 from ellzero.precompute import paper_run
 from ellzero.precompute.cost import calibrated
-from ellzero.precompute.executors import Executor, LocalExecutor, RayExecutor, available_cores, has_ray
+from ellzero.precompute.executors import Executor, LocalExecutor, RayExecutor, available_cores, check_reachable, has_ray
 from ellzero.precompute.grid import SATURATE, axis, make_grid, read_grid
 from ellzero.precompute.plan import Plan, make_plan
 from ellzero.precompute.reporting import progress_of
@@ -65,7 +65,7 @@ def precompute_command(
         raise click.UsageError(f"--grid says everything about the grid; leave out {given}")
     if grid_file is None and (k is None or alpha is None):
         raise click.UsageError("give --grid, or --k and --alpha")
-    if out is None and not dry_run:
+    if not out and not dry_run:
         raise click.UsageError("give --out, or --dry-run")
     if executor == "local" and (address is not None or workers is not None):
         raise click.UsageError("--address and --workers are for Ray, not for --executor local")
@@ -85,12 +85,15 @@ def precompute_command(
         return
     if r is not None:
         raise click.UsageError("--r is for --method paper; use --r-max")
-    wanted = read_grid(grid_file) if grid_file is not None else make_grid(k, alpha, d, r_max or SATURATE)
+    wanted = (
+        read_grid(grid_file) if grid_file is not None else make_grid(k, alpha, d, SATURATE if r_max is None else r_max)
+    )
     model = calibrated()
     if out is None or dry_run:
         present = {} if out is None or not Store(out).names() else Table.open(out).extents()
         _describe(make_plan(wanted, present, model, place.cores()), place)
         return
+    place.check()
     table = Table.create(out)
     present = table.extents(lambda error: _set_aside(table, error))
     _run(lambda workers: make_plan(wanted, present, model, workers), table, place)
@@ -104,7 +107,8 @@ class _Place:
 
     def __init__(self, executor: str, address: str | None, workers: int | None) -> None:
         self._chosen = executor
-        self._address = address or os.environ.get("RAY_ADDRESS")  # set inside a job of a cluster
+        # The variable is set inside a job of a cluster.
+        self._address = address or (os.environ.get("RAY_ADDRESS") if workers is None else None)
         self._explicit = address is not None or workers is not None
         self._workers = workers
 
@@ -112,6 +116,11 @@ class _Place:
     def is_cluster(self) -> bool:
         """Whether there may be several machines."""
         return self._chosen != "local" and self._address is not None
+
+    def check(self) -> None:
+        """Raise if there is a cluster to go to and it does not answer."""
+        if self.is_cluster and self._address is not None:
+            check_reachable(self._address)
 
     def cores(self) -> int:
         """About how many workers there will be, to plan for."""
@@ -140,7 +149,8 @@ def _describe(plan: Plan, place: _Place) -> None:
     click.echo(f"tasks    {len(plan.tasks):,}")
     longest = max((task.seconds for task in plan.tasks), default=0.0)
     wall = max(plan.seconds / cores, longest)
-    click.echo(f"time     about {duration(wall)} on {counted(cores, 'core')} (executor {name})")
+    where = f"on {counted(cores, 'core')}" + (", and the cluster may have more" if place.is_cluster else "")
+    click.echo(f"time     about {duration(wall)} {where} (executor {name})")
     click.echo(f"size     about {plan.size / 1e6:,.1f} MB")
 
 
@@ -153,8 +163,8 @@ def _run(planned: Callable[[int], Plan], table: Table, place: _Place) -> None:
         return
     name = place.name(plan.seconds)
     with (
-        _stops_cleanly(lambda: f"{summary.columns:,} of {plan.columns:,} columns are kept in {table.store.uri}"),
         place.executor(plan.seconds) as executor,
+        _stops_cleanly(lambda: f"after {summary.columns:,} of {plan.columns:,} columns", table.store.uri),
     ):
         workers = executor.workers
         plan = planned(workers) if workers > place.cores() else plan
@@ -176,7 +186,9 @@ def _run_paper(
     ks: list[Any], alphas: list[Any], ds: list[Any], radii: list[int], out: str | None, place: _Place, dry_run: bool
 ) -> None:
     cells = paper_run.wanted_cells(ks, alphas, ds, radii)
-    table = None if out is None or (dry_run and not Store(out).names()) else PaperTable.create(out)
+    if not dry_run:
+        place.check()
+    table = _paper_table(out, dry_run)
     if table is not None:
         cells = paper_run.without_present(cells, table)
     seconds = sum(paper_run.expected_seconds(cell) for cell in cells)
@@ -185,16 +197,16 @@ def _run_paper(
     cores = 1 if name == "local" else place.cores()
     wall = f"about {duration(seconds / cores)} on {counted(cores, 'core')} (executor {name})"
     if dry_run or table is None:
-        click.echo(f"{len(cells):,} cells in {pieces:,} tasks, {wall}")
+        click.echo(f"{counted(len(cells), 'cell')} in {counted(pieces, 'task')}, {wall}")
         return
     if not cells:
         click.echo(f"{table.store.uri}: all cells are there already")
         return
-    notice(f"{len(cells):,} cells in {pieces:,} tasks, {wall}")
+    notice(f"{counted(len(cells), 'cell')} in {counted(pieces, 'task')}, {wall}")
     done = 0
     with (
-        _stops_cleanly(lambda: f"{done:,} of {len(cells):,} cells are kept in {table.store.uri}"),
         place.executor(seconds) as executor,
+        _stops_cleanly(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
         progress_of(round(1e3 * seconds), "tasks") as bar,
     ):
         tasks = 0
@@ -212,13 +224,20 @@ def _run_paper(
     )
 
 
+def _paper_table(out: str | None, dry_run: bool) -> PaperTable | None:
+    """The table to write to; for a dry run the one that is there, if any."""
+    if not dry_run:
+        return PaperTable.create(out or "")
+    return PaperTable.open(out) if out and Store(out).names() else None
+
+
 def _set_aside(table: Table, error: DamagedShard) -> None:
     table.store.set_aside(error.name)
     notice(f"{error}; it was set aside, and what it held of this grid is computed anew")
 
 
 @contextmanager
-def _stops_cleanly(kept: Callable[[], str]) -> Iterator[None]:
+def _stops_cleanly(when: Callable[[], str], uri: str) -> Iterator[None]:
     """Ctrl-C, SIGTERM and errors alike say what is kept and how to go on."""
 
     def interrupt(number: int, frame: object) -> None:
@@ -228,7 +247,7 @@ def _stops_cleanly(kept: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, EllzeroError):
-        notice(f"stopped: {kept()}; the same command goes on from there")
+        notice(f"stopped {when()}; what was computed is kept in {uri}, and the same command goes on from there")
         raise
     finally:
         signal.signal(signal.SIGTERM, before)

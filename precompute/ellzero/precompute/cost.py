@@ -40,21 +40,20 @@ def calibrated() -> CostModel:
     return CostModel(max(0.0, short - 7 * row_seconds), row_seconds)
 
 
-def expected_rows(noise: Noise, r_end: int | None) -> int:
+def expected_rows(noise: Noise, r_end: int) -> int:
     """About how many rows a column has: to r_end, or to saturation if that comes first.
 
     1 − τ_r is about P[S_r ≤ −E S_r] for the sum S_r of r steps +1, 0, −1 with weights a, m, b: e^(−rI)/(θ√(2πrv)), with
     the rate I, the tilt θ and the tilted variance v of large deviations. Saturation is where that falls below 10^-20.
     """
-    most = 2**31 if r_end is None else r_end + 1
+    most = r_end + 1
     if noise.is_flat:
         return 1
     a, m, b, z = (float(weight) for weight in noise.weights.descending)
-    mean = (a - b) / z
+    mean, rest = (a - b) / z, (m + 2 * b) / z  # μ and 1−μ
     # e^(−θ) solves a(1+μ)y² + μm·y − b(1−μ) = 0, in the form that does not cancel.
     half = mean * m / 2
-    square_root = sqrt(half * half + a * (1 + mean) * b * (1 - mean))
-    y = b * (1 - mean) / (half + square_root)
+    y = b * rest / (half + sqrt(half * half + a * (1 + mean) * b * rest))
     mass = a * y + m + b / y
     rate = -log(mass / z) - mean * log(y)
     variance = max((a * y + b / y) / mass - mean * mean, 1e-30)

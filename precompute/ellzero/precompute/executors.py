@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -19,6 +21,7 @@ R = TypeVar("R")
 _RETRIES = 20
 _LEAST_IN_FLIGHT = 8
 _CONNECT_SECONDS = 5.0
+_HEALTH_SECONDS = 20.0
 _OBJECT_STORE_BYTES = 100_000_000
 # What Ray reads when it is imported: a cluster of our own listens on loopback only, so it needs no tokens, which Ray
 # 2.60 turns on by itself; and it tells nobody of it.
@@ -103,12 +106,16 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         shared = ray.put(work)
         waiting = iter(items)
         flying = [remote.remote(shared, item) for item in islice(waiting, max(_LEAST_IN_FLIGHT, 2 * self.workers))]
-        while flying:
-            (ready,), flying = ray.wait(flying, num_returns=1)
-            result = self._result(ready)
-            del ready  # and with it the copy in the object store
-            flying.extend(remote.remote(shared, item) for item in islice(waiting, 1))
-            yield result
+        try:
+            while flying:
+                (ready,), flying = ray.wait(flying, num_returns=1)
+                result = self._result(ready)
+                del ready  # and with it the copy in the object store
+                flying.extend(remote.remote(shared, item) for item in islice(waiting, 1))
+                yield result
+        finally:
+            for reference in flying:  # after an error, or when nobody wants more
+                ray.cancel(reference)
 
     def _result(self, reference: Any) -> Any:
         errors = self._ray.exceptions
@@ -161,7 +168,7 @@ def _imported() -> Any:
 
 
 def check_reachable(address: str) -> None:
-    """Raise at once where nobody listens: Ray itself would try for minutes."""
+    """Raise soon where no Ray answers: Ray itself would try for a minute and could not be interrupted."""
     if address in ("auto", "local"):
         return
     try:
@@ -169,9 +176,13 @@ def check_reachable(address: str) -> None:
         host, port = parts.hostname, parts.port
     except ValueError:
         host = port = None
-    if host is None or port is None:
-        raise InvalidInput("address", "host:port of a Ray cluster, such as head:6379, or auto", address)
+    if host is None or port is None or parts.scheme not in ("", "ray"):
+        allowed = "host:port of a Ray cluster, such as head:6379, or auto (http:// addresses are for `ellzero submit`)"
+        raise InvalidInput("address", allowed, address)
     try:
         socket.create_connection((host, port), _CONNECT_SECONDS).close()
-    except OSError:
+        if parts.scheme != "ray":
+            probe = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", f"{host}:{port}"]
+            subprocess.run(probe, capture_output=True, timeout=_HEALTH_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
         raise ClusterUnreachable(address) from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ellzero.certificates import InvalidInput, Noise
-from ellzero.certificates._inputs import dimension, integer, shortest
+from ellzero.certificates._inputs import MAX_DIMENSION, dimension, integer, shortest
 from ellzero.certificates.noise import MAX_K
 
 SATURATE = "saturate"
@@ -20,22 +20,22 @@ _AXIS = {
     "d": "integers such as 784, 784,3072 or 1000:5000:1000 (ends included)",
     "alpha": "numbers such as 0.2, 0.1,1/3 or 0.01:0.99:0.01 (ends included)",
 }
-_R_MAX = f"an integer of at least 0 or '{SATURATE}'"
+_R_MAX = f"an integer from 0 to {MAX_DIMENSION} or '{SATURATE}'"
 MOST_VALUES = 1_000_000
-# A plan takes 100 bytes a column.
+# A plan takes 200 bytes a column.
 MOST_COLUMNS = 2_000_000
 
 
 @dataclass(frozen=True)
 class GridSpec:
-    """All noises of ``ks`` × ``alphas``, with the radii 0..r_end; ``r_end`` None goes to saturation.
+    """All noises of ``ks`` × ``alphas``, with the radii 0..r_end or to saturation, if that comes first.
 
     d is no axis of its own: τ_r is the same for every d ≥ r, so the largest d only bounds the radii.
     """
 
     ks: tuple[int, ...]
     alphas: tuple[Fraction, ...]
-    r_end: int | None
+    r_end: int
 
     def noises(self) -> Iterator[Noise]:
         """In order of K and α, each once."""
@@ -54,11 +54,10 @@ def make_grid(k: object, alpha: object, d: object = None, r_max: object = SATURA
     ks = [integer(value, "k", 1, MAX_K) for value in axis("k", k)]
     alphas = [Noise(1, value).alpha for value in axis("alpha", alpha)]
     ds = None if d is None else [dimension(value) for value in axis("d", d)]
-    r_end = None if r_max == SATURATE else _radius(r_max)
-    if ds is not None:
-        if r_end is not None and r_end > max(ds):
-            raise InvalidInput("r_max", f"at most the largest d, {max(ds)}: no radius exceeds d", r_end)
-        r_end = max(ds) if r_end is None else r_end
+    largest = MAX_DIMENSION if ds is None else max(ds)
+    r_end = largest if r_max == SATURATE else _radius(r_max)
+    if r_end > largest:
+        raise InvalidInput("r_max", f"at most the largest d, {largest}: no radius exceeds d", r_end)
     wanted = GridSpec(tuple(sorted(set(ks))), tuple(sorted(set(alphas))), r_end)
     if len(wanted) > MOST_COLUMNS:
         raise InvalidInput("grid", f"of at most {MOST_COLUMNS:,} columns; cut it into several runs", len(wanted))
@@ -69,8 +68,8 @@ def read_grid(path: Path) -> GridSpec:
     """A grid from a TOML file with the keys k, alpha, and if wanted d and r_max."""
     try:
         with path.open("rb") as file:
-            stated: dict[str, Any] = tomllib.load(file, parse_float=Fraction)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ZeroDivisionError, ValueError) as error:
+            stated: dict[str, Any] = tomllib.load(file, parse_float=str)  # axes read text exactly
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("grid", f"a TOML file ({error})", str(path)) from None
     for key in stated:
         if key not in _KEYS:
@@ -89,12 +88,12 @@ def axis(field: str, written: object) -> list[Fraction | int]:
         if isinstance(part, str):
             for text in part.split(","):
                 values.extend(_values(field, text.strip()))
+                _check_count(field, len(values), written)
         elif field == "alpha":
             values.append(shortest(part, field, _AXIS[field]))
         else:
             values.append(integer(part, field, 1))
-        if len(values) > MOST_VALUES:
-            raise InvalidInput(field, f"at most {MOST_VALUES:,} values", written)
+        _check_count(field, len(values), written)
     if not values:
         raise InvalidInput(field, _AXIS[field], written)
     return values
@@ -117,9 +116,13 @@ def _values(field: str, text: str) -> list[Fraction | int]:
     if step <= 0 or high < low:
         raise InvalidInput(field, "a range that rises: low:high:step with low ≤ high and a step above 0", text)
     count = (high - low) // step + 1
-    if count > MOST_VALUES:
-        raise InvalidInput(field, f"at most {MOST_VALUES:,} values", text)
+    _check_count(field, count, text)
     return [_number(field, low + index * step) for index in range(count)]
+
+
+def _check_count(field: str, count: int, written: object) -> None:
+    if count > MOST_VALUES:
+        raise InvalidInput(field, f"at most {MOST_VALUES:,} values", written)
 
 
 def _number(field: str, value: Fraction) -> Fraction | int:
@@ -130,6 +133,6 @@ def _radius(r_max: object) -> int:
     if isinstance(r_max, str) and _INTEGER.fullmatch(r_max):
         r_max = int(r_max)
     try:
-        return integer(r_max, "r_max", 0, 2**31 - 1)
+        return integer(r_max, "r_max", 0, MAX_DIMENSION)
     except InvalidInput:
         raise InvalidInput("r_max", _R_MAX, r_max) from None

@@ -1,17 +1,20 @@
 """The paper's algorithm as map-reduce: the ranges of each cell on workers, their reduction here, a row a shard."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from math import prod
 from typing import NamedTuple
 
-from ellzero.certificates import Noise, PaperThreshold
-from ellzero.certificates._inputs import RationalLike
+from ellzero.certificates import InvalidInput, Noise, PaperThreshold
 from ellzero.certificates.paper import PaperCell, Partial, combine, partial
 from ellzero.precompute.executors import Executor
 from ellzero.tables import PaperTable
+from ellzero.tables.rows import DIGITS
 
 # Seconds for a bit of a product; docs/benchmarks.md. Only to say beforehand what the work costs.
 _SECONDS_A_PRODUCT_BIT = 1.6e-11
+MOST_CELLS = 100_000
 
 
 class Piece(NamedTuple):
@@ -27,11 +30,14 @@ class Piece(NamedTuple):
 
 
 def wanted_cells(
-    ks: Iterable[int], alphas: Iterable[RationalLike], ds: Iterable[int], radii: Iterable[int]
+    ks: Sequence[int], alphas: Sequence[Fraction | int], ds: Sequence[int], radii: Sequence[int]
 ) -> list[PaperCell]:
-    """The cells of a grid, cheap ones first."""
-    cells = [PaperCell(Noise(k, alpha), d, r) for k in ks for alpha in alphas for d in ds for r in radii]
-    return sorted(cells, key=expected_seconds)
+    """The cells of a grid, each once, cheap ones first."""
+    count = prod(map(len, (ks, alphas, ds, radii)))
+    if count > MOST_CELLS:
+        raise InvalidInput("grid", f"of at most {MOST_CELLS:,} cells for the paper's method", count)
+    cells = {PaperCell(Noise(k, alpha), d, r) for k in ks for alpha in alphas for d in ds for r in radii}
+    return sorted(cells, key=lambda cell: (expected_seconds(cell), cell.noise.k, cell.noise.alpha, cell.d, cell.r))
 
 
 def without_present(cells: Iterable[PaperCell], table: PaperTable) -> list[PaperCell]:
@@ -58,7 +64,7 @@ def run_cells(
         gathered[piece.cell].append(part)
         row = None
         if len(gathered[piece.cell]) == len(piece.cell.ranges()):
-            row = combine(piece.cell, gathered.pop(piece.cell), 20)
+            row = combine(piece.cell, gathered.pop(piece.cell), DIGITS)
             table.append([row])
         done(piece, row)
 

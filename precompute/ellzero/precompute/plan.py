@@ -12,7 +12,6 @@ from ellzero.tables import Extent
 # A task costs Ray a millisecond, and each makes a shard: neither many small ones nor a few that end unevenly.
 _TASKS_A_WORKER = 32
 _LEAST_SECONDS, _MOST_SECONDS = 0.5, 30.0
-_NO_END = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class ColumnWork:
     k: int
     alpha: Fraction
     first: int
-    r_end: int | None
+    r_end: int
 
     @property
     def noise(self) -> Noise:
@@ -81,7 +80,7 @@ def make_plan(wanted: GridSpec, present: Mapping[Noise, Extent], model: CostMode
         ColumnWork(noise.k, noise.alpha, extent.rows if extent else 0, wanted.r_end)
         for noise in wanted.noises()
         for extent in [present.get(noise)]
-        if extent is None or extent.lacks(_NO_END if wanted.r_end is None else wanted.r_end)
+        if extent is None or extent.lacks(wanted.r_end)
     ]
     # A column that goes on after its first rows is walked from r = 0 all the same.
     walked = [expected_rows(work.noise, work.r_end) for work in missing]

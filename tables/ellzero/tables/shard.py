@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ellzero.certificates import EllzeroError, Noise
+from ellzero.certificates import EllzeroError, InvalidInput, Noise
 from ellzero.certificates._inputs import integer
 from ellzero.tables import footer
 from ellzero.tables.errors import DamagedShard
@@ -38,6 +38,8 @@ def encode(parts: Sequence[Part]) -> bytes:
     for part in parts:
         by_noise[part.noise].append(part)
     parts = sorted((run for runs in by_noise.values() for run in merged(runs)), key=order)
+    if any(part.stop - 1 > _LARGEST_RADIUS for part in parts):
+        raise InvalidInput("r", f"at most {_LARGEST_RADIUS}, the largest int32", max(part.stop - 1 for part in parts))
     metadata = footer.encode(KIND, {"columns": [_described(part) for part in parts]})
     rows = [np.concatenate(arrays) for arrays in zip(*(part.rows for part in parts), strict=True)]
     units, exact, min_p = rows
