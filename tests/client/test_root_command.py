@@ -34,6 +34,14 @@ def test_a_part_with_a_missing_dependency_says_so(monkeypatch: pytest.MonkeyPatc
     assert CliRunner().invoke(cli.cli, []).exit_code == 0
 
 
+def test_it_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("thing", "no_such_module_here:command [tables]", "ellzero.commands")
+    monkeypatch.setattr(cli, "_entries", lambda: {"thing": entry})
+    result = CliRunner().invoke(cli.cli, ["thing", "show", "--all", "x"])
+    assert result.exit_code == 1
+    assert "thing needs the Python module no_such_module_here: pip install 'ellzero[tables]'" in result.output
+
+
 def test_the_root_command_imports_no_part_and_no_heavy_module() -> None:
     code = (
         "import sys, ellzero.client.cli; print([m for m in sys.modules if m.startswith(('ellzero.c', 'torch', 'ray'))])"

@@ -22,7 +22,7 @@ class InstalledCommands(click.Group):
         try:
             command = entry.load()
         except ModuleNotFoundError as missing:
-            return _unavailable(name, missing.name or str(missing))
+            return _unavailable(entry, missing.name or str(missing))
         if not isinstance(command, click.Command):
             raise TypeError(f"the entry point {entry.value} is not a command")
         return command
@@ -58,8 +58,17 @@ def _entries() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=_GROUP)}
 
 
-def _unavailable(name: str, module: str) -> click.Command:
-    def explain() -> None:
-        raise click.ClickException(f"{name} needs the Python module {module}, which is not installed")
+def _unavailable(entry: EntryPoint, module: str) -> click.Command:
+    """A command that says what it needs, whatever it is given. Entry points name the extra that brings it."""
+    remedy = f": pip install 'ellzero[{','.join(entry.extras)}]'" if entry.extras else ", which is not installed"
 
-    return click.Command(name, callback=explain, help=f"(not installed: needs {module})", add_help_option=False)
+    def explain() -> None:
+        raise click.ClickException(f"{entry.name} needs the Python module {module}{remedy}")
+
+    return click.Command(
+        entry.name,
+        callback=explain,
+        help=f"(not installed: needs {module})",
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )
