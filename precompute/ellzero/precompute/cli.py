@@ -134,6 +134,10 @@ class _Place:
             return "ray"
         return "ray" if seconds > _WORTH_RAY and self.cores() > 1 and has_ray() else "local"
 
+    def lacks_ray(self, seconds: float) -> bool:
+        """Whether Ray would be worth its start, and is not installed."""
+        return self._chosen == "auto" and seconds > _WORTH_RAY and self.cores() > 1 and not has_ray()
+
     def executor(self, seconds: float) -> Executor:
         """That executor."""
         if self.name(seconds) == "local":
@@ -162,6 +166,8 @@ def _run(planned: Callable[[int], Plan], table: Table, place: _Place) -> None:
         click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are there already")
         return
     name = place.name(plan.seconds)
+    if name == "local" and place.lacks_ray(plan.seconds):
+        notice("on one core; with Ray (pip install 'ellzero[cluster]') it would be all of them")
     with (
         place.executor(plan.seconds) as executor,
         _stops_cleanly(lambda: f"after {summary.columns:,} of {plan.columns:,} columns", table.store.uri),
