@@ -163,29 +163,21 @@ class ThresholdIndex:
             if part is not None and (part.end is not End.CUT or d < part.stop):
                 radii[beyond] = d
             else:
-                source = self._fill(radii, beyond, doubles, noise, d, source)
+                radii[beyond], computed = self._beyond(doubles[beyond], noise, d)
+                source = Source.COMPUTED if computed else source
         if last > d:
             np.minimum(radii, d, out=radii)
         return FoundMany(radii.reshape(p.shape), source)
 
-    def _fill(
-        self,
-        radii: NDArray[np.int32],
-        beyond: NDArray[np.bool_],
-        doubles: NDArray[np.float64],
-        noise: Noise,
-        d: int,
-        source: Source,
-    ) -> Source:
-        """Put in the radii that lie beyond the rows at hand; p = 1 certifies d without any."""
-        certain = beyond & (doubles == 1.0)
-        radii[certain] = d
-        beyond &= ~certain
-        if not beyond.any():
-            return source
-        distinct, inverse = np.unique(doubles[beyond], return_inverse=True)
-        radii[beyond] = self._known.walk(noise, distinct, d)[inverse]
-        return Source.COMPUTED
+    def _beyond(self, doubles: NDArray[np.float64], noise: Noise, d: int) -> tuple[NDArray[np.int64], bool]:
+        """The radii of probabilities beyond the rows at hand, and whether the engine was needed: not for p = 1."""
+        radii = np.full(doubles.shape, d, np.int64)
+        below = doubles < 1.0
+        needed = bool(below.any())
+        if needed:
+            distinct, inverse = np.unique(doubles[below], return_inverse=True)
+            radii[below] = self._known.walk(noise, distinct, d)[inverse]
+        return radii, needed
 
     def _of_rational(self, p: Fraction, noise: Noise, d: int) -> Found:
         if 2 * p <= 1 or p == 1:  # no row is needed
