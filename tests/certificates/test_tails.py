@@ -3,12 +3,12 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from oracles import brute_force
 from oracles.strategies import noises, probabilities
 
 from ellzero.certificates import Noise, cell, tails
-from ellzero.certificates._balls import Undecided, ball, bounds, precision
+from ellzero.certificates._balls import Undecided, ball, bounds, precision, sign
 from ellzero.certificates.tails import Chance, ThresholdChance, compare_tail
 
 
@@ -74,3 +74,31 @@ def test_a_threshold_of_a_large_radius_as_a_chance(k: int, alpha: str, r: int) -
         low, high = bounds(ThresholdChance(noise, r).ball(128))
     assert low <= cell.threshold(noise, r) <= high
     assert high - low < Fraction(1, 1 << 100)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 10**8),
+    st.floats(1e-4, 1 - 1e-6).map(Fraction),
+    st.floats(-9, 9),
+    st.sampled_from(["1e-12", "0.001", "0.05", "0.5", "0.97"]).map(Fraction),
+)
+def test_comparisons_are_those_of_the_incomplete_beta_function(
+    n: int, q: Fraction, deviations: float, bound: Fraction
+) -> None:
+    k = min(max(round(n * q + Fraction(deviations) * Fraction(float(n * q * (1 - q)) ** 0.5)), 1), n)
+    with precision(256):
+        excess = ball(q).beta_lower(k, n - k + 1, 1) - ball(bound)
+        assume(not excess.contains(0))  # q = 1/2 ties with 1/2 at the median
+        expected = sign(excess)
+    assert compare_tail(n, k, Chance(q), bound) == expected
+
+
+@given(noises(), st.integers(0, 30), st.integers(1, 40), st.integers(0, 40), st.integers(1, 60), probabilities(50))
+def test_a_threshold_known_within_bounds_changes_no_comparison(
+    noise: Noise, r: int, n: int, k: int, width_bits: int, bound: Fraction
+) -> None:
+    tau, width = cell.threshold(noise, r), Fraction(1, 2**width_bits)
+    expected = compare_tail(n, k, ThresholdChance(noise, r), bound)
+    for within in ((tau, tau), (tau - width, tau), (tau, tau + width), (tau - 2 * width, tau + width)):
+        assert compare_tail(n, k, ThresholdChance(noise, r, within), bound) == expected

@@ -17,7 +17,7 @@ from oracles.brute_force import binomial_tail
 from oracles.strategies import noises, probabilities
 from oracles.tables import contents, cut, exact_part, files, listed, literal_radius
 
-from ellzero.certificates import InvalidInput, Noise, Votes, cell, column, min_count, radius, radius_from_votes
+from ellzero.certificates import InvalidInput, Noise, Votes, cell, column, radius, radius_from_votes
 from ellzero.tables import (
     ABSTAIN,
     End,
@@ -27,7 +27,6 @@ from ellzero.tables import (
     Source,
     Table,
     ThresholdIndex,
-    index as index_module,
     known,
 )
 
@@ -336,19 +335,6 @@ def test_counts_that_cannot_be_are_refused_in_one_line(counts: Any, n: Any, fail
     with pytest.raises(InvalidInput) as error:
         index_of(exact_part(BITS)).radii_of_counts(counts, n, failure, BITS, 9)
     assert str(error.value).startswith(line)
-
-
-def test_counts_for_a_flat_noise_need_no_least_count_for_each_radius(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = [0]
-
-    def counted(*arguments: Any) -> int | None:
-        calls[0] += 1
-        assert calls[0] <= 20, "all radii have the same threshold"
-        return min_count(*arguments)
-
-    monkeypatch.setattr(index_module, "min_count", counted, raising=False)
-    found = index_of(exact_part(FLAT)).radii_of_counts(np.array([30, 60]), 60, "0.001", FLAT, 150_528)
-    assert found.radii.tolist() == [ABSTAIN, 150_528]
 
 
 def test_the_answer_says_where_it_came_from() -> None:

@@ -8,7 +8,13 @@ from ellzero.certificates.decision import Certificate, certify, radius
 from ellzero.certificates.discrete import regions, rho, rho_inverse
 from ellzero.certificates.engine import Column, Threshold, column, min_p, saturation_bound, threshold_rows, thresholds
 from ellzero.certificates.errors import EllzeroError, Inconsistent, InvalidInput, MissingExtra
-from ellzero.certificates.gaussian import alpha_for_sigma, gaussian_l0_radius, gaussian_l2_radius, sigma_for_alpha
+from ellzero.certificates.gaussian import (
+    alpha_for_sigma,
+    gaussian_l0_radius,
+    gaussian_l0_threshold,
+    gaussian_l2_radius,
+    sigma_for_alpha,
+)
 from ellzero.certificates.lemma import Region, Rho
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.paper import PaperThreshold, paper_threshold
@@ -34,6 +40,7 @@ __all__ = [
     "certify",
     "column",
     "gaussian_l0_radius",
+    "gaussian_l0_threshold",
     "gaussian_l2_radius",
     "lower_bound",
     "min_count",

@@ -16,6 +16,8 @@ RationalLike: TypeAlias = str | int | float | Fraction | Decimal
 _MAX_TEXT = 4_000
 _MAX_EXPONENT = 4_000
 _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?(?P<exponent>\d{1,9}))?)", re.ASCII)
+# What people write: read at once, since Fraction would take it apart by a pattern of its own.
+_DECIMAL = re.compile(r"(?P<whole>\d{1,40})\.(?P<digits>\d{1,40})", re.ASCII)
 
 MAX_DIMENSION = 2**31 - 1
 
@@ -97,6 +99,10 @@ def positive(value: object, field: str) -> Fraction:
 
 
 def _parsed(text: str, field: str, allowed: str) -> Fraction:
+    plain = _DECIMAL.fullmatch(text)
+    if plain is not None:
+        whole, digits = plain.groups()
+        return Fraction(int(whole + digits), 10 ** len(digits))
     stripped = text.strip()
     number = _NUMBER.fullmatch(stripped) if len(stripped) <= _MAX_TEXT else None
     if number is None or int(number["exponent"] or 0) > _MAX_EXPONENT:

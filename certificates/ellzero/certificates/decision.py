@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
+from math import erfc, sqrt
+from statistics import NormalDist
+from sys import float_info
 from typing import TypeAlias
 
 from ellzero.certificates import walk
 from ellzero.certificates._balls import Undecided, precision, sign
+from ellzero.certificates._guesses import last_true_near
 from ellzero.certificates._inputs import RationalLike, dimension, probability
-from ellzero.certificates._search import last_true
 from ellzero.certificates.cell import rho_ball
 from ellzero.certificates.discrete import rho
 from ellzero.certificates.engine import radius_bound, thresholds
@@ -22,6 +25,7 @@ Watch: TypeAlias = Callable[[Iterable[bool]], Iterable[bool]]
 
 _HALF = Fraction(1, 2)
 _EXACT_BITS = 4_096
+_TINY = 1e-300  # a probability whose quantile and whose mean with others are safe in doubles
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,27 @@ def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int, watch: Watch)
         return None
     if p_b == 0 or noise.is_flat:  # no other class ever; or x and x̄ look alike
         return d
-    certified = _one_class(noise, p_a, d, watch) or 0  # the two-class rule is never weaker
-    # ρ_r never grows with r, so certified radii are 0, 1, …, R.
-    return last_true(lambda r: certifies(noise, r, p_a, p_b), certified, d)
+    likely = _one_class(noise, likely_one_class_p(p_a, p_b), d, watch)
+    return two_class_near(noise, p_a, p_b, likely or 0, 0, min(d, radius_bound(noise, p_b)))
+
+
+def two_class_near(noise: Noise, p_a: Fraction, p_b: Fraction, likely: int, low: int, high: int) -> int:
+    """The largest r in low..high that the two-class rule certifies, given that it does low, searched from a guess.
+
+    0 < p_B < p_A ≤ 1 − p_B. ρ_r never grows with r, so certified radii are 0, 1, …, R. R is at least the radius of p_A
+    as one class, and at most that of 1 − p_B: where 1 − p_B ≤ τ_r, ρ_r(p_A) ≤ ρ_r(1−p_B) ≤ ρ_r(τ_r) = 1/2, so that
+    the first two sum to no more than 1 and r is not certified.
+    """
+    return last_true_near(lambda r: certifies(noise, r, p_a, p_b), likely, low, high)
+
+
+def likely_one_class_p(p_a: Fraction, p_b: Fraction) -> Fraction:
+    """A p in (0, 1) that has about the same radius as one class. Proves nothing: it only says where to look.
+
+    In the limit of large r, ρ_r(p) is Φ(Φ⁻¹(p) − t) for some t, and ρ_r(p_A) + ρ_r(1−p_B) > 1 says that t lies below
+    the mean of Φ⁻¹(p_A) and Φ⁻¹(1−p_B); with one class t lies below Φ⁻¹(p).
+    """
+    quantiles = (
+        NormalDist().inv_cdf(min(max(float(value), _TINY), 1 - float_info.epsilon)) for value in (1 - p_a, p_b)
+    )
+    return 1 - Fraction(erfc(-sum(quantiles) / sqrt(8)) / 2)

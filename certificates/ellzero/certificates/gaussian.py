@@ -3,15 +3,19 @@
 A radius R certifies every ‖δ‖₂ < R. The doubles returned lie strictly below the exact R; p ≤ 1/2 abstains (None).
 """
 
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil, inf
 
 from ellzero.certificates._balls import Undecided, arb, ball, bounds, decided, double_below, nearest_double
-from ellzero.certificates._inputs import RationalLike, dimension, positive, probability, shortest
+from ellzero.certificates._inputs import RationalLike, dimension, integer, positive, probability, shortest
 from ellzero.certificates.errors import InvalidInput
+from ellzero.certificates.rounding import CeilingQuestion, check_digits, decimal
 
 _HALF = Fraction(1, 2)
 _CAP_BITS = 1_024
+# √r/σ may be as small as 10^-4000, the least number that is read.
+_CAP_BITS_OF_TINY_SHIFTS = 1 << 16
 
 
 def gaussian_l2_radius(sigma: RationalLike, p: RationalLike) -> float | None:
@@ -43,6 +47,21 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
         return max(ceil(low) - 1, 0)  # at the cap the smaller one, which is safe
 
     return min(d, decided(largest, 128, _CAP_BITS))
+
+
+def gaussian_l0_threshold(sigma: RationalLike, r: int, digits: int = 20) -> Decimal:
+    """The least decimal ≥ Φ(√r/σ), which p must exceed for `gaussian_l0_radius` to reach r: what τ_r is elsewhere."""
+    deviation, r, digits = positive(sigma, "sigma"), integer(r, "r", 0), check_digits(digits)
+    question = CeilingQuestion(digits)
+    if r == 0:
+        return decimal(question.of_exact(1, 2).units, digits)
+    bits = question.bits + 64
+    # For r > 0 no decimal is known to be hit, and none would stay undecided unless it were.
+
+    def ceiling(_: int) -> int:
+        return question.of_ball(normal_cdf(-arb(r).sqrt() / ball(deviation))).units
+
+    return decimal(decided(ceiling, bits, _CAP_BITS_OF_TINY_SHIFTS), digits)
 
 
 def sigma_for_alpha(alpha: RationalLike) -> float:

@@ -32,7 +32,7 @@ class Weights(NamedTuple):
         return self if self.a >= self.b else Weights(self.b, self.m, self.a, self.z)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Noise:
     """Keep a coordinate with probability α, otherwise move it to one of the K *other* values.
 
@@ -51,12 +51,19 @@ class Noise:
         object.__setattr__(self, "k", integer(k, "k", 1, MAX_K))
         object.__setattr__(self, "alpha", fraction)
 
+    def __eq__(self, other: object) -> bool:
+        """By hand, since comparing Fractions takes microseconds, and noises are keys of tables."""
+        if not isinstance(other, Noise):
+            return NotImplemented
+        mine, theirs = self.alpha, other.alpha
+        return self.k == other.k and mine.numerator == theirs.numerator and mine.denominator == theirs.denominator
+
     def __hash__(self) -> int:
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        """Kept, since noises are keys of tables, and a Fraction takes a microsecond to hash."""
+        """Kept, since a Fraction takes a microsecond to hash."""
         return hash((self.k, self.alpha))
 
     @property

@@ -4,7 +4,7 @@ Each class is a `walk.Question`: it knows the answer for an exact fraction, and 
 numbers in the ball share it.
 """
 
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from ellzero.certificates._balls import Undecided, arb, ball, fmpz
 from ellzero.certificates._inputs import integer
 
 MAX_DIGITS = 1_000
+# The caller's own context might round.
+_EXACT = Context(prec=4 * MAX_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])
 DOUBLE_BITS = 53  # doubles in [1/2, 1] lie 2^-53 apart
 
 
@@ -103,9 +105,8 @@ def check_digits(digits: int) -> int:
 
 
 def decimal(units: int, digits: int) -> Decimal:
-    """units·10^-digits, exact, with all its digits (arithmetic on Decimals would round to the context)."""
-    whole, fraction = divmod(units, 10**digits)
-    return Decimal(f"{whole}.{fraction:0{digits}d}")
+    """units·10^-digits, exact, with all its digits."""
+    return Decimal(units).scaleb(-digits, _EXACT)
 
 
 def _floor_between_integers(value: arb) -> int:

@@ -1,18 +1,19 @@
 """Binomial tails P[Bin(n, q) ≥ k], compared with a bound rigorously.
 
-The tail is the regularised incomplete beta function I_q(k, n−k+1), which FLINT encloses in milliseconds for n up
-to 10^8. A comparison that stays open is an exact tie in all likelihood; it is decided in integers where they are
-affordable.
+A comparison takes balls for the tail, wide ones first, until one decides: a tenth of a millisecond for n up to 10^8.
+One that stays open is an exact tie in all likelihood; it is decided in integers where they are affordable.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 
 from ellzero.certificates import cell
-from ellzero.certificates._balls import Undecided, arb, ball, decided, sign
+from ellzero.certificates._balls import Undecided, arb, ball, decided
 from ellzero.certificates._integers import divexact, mpz
 from ellzero.certificates.engine import radius_bound
 from ellzero.certificates.noise import Noise
+from ellzero.certificates.tail_fraction import upper_tail_balls
 
 MAX_VOTES = 10**8
 FIRST_BITS = 64
@@ -41,11 +42,16 @@ class Chance:
 
 
 class ThresholdChance(Chance):
-    """τ_r as a chance; for large r its exact value, a fraction of r·log₂ z bits, is formed only if it must be."""
+    """τ_r as a chance; for large r its exact value, a fraction of r·log₂ z bits, is formed only if it must be.
 
-    def __init__(self, noise: Noise, r: int) -> None:
+    ``within``, if given, are two numbers that τ_r is known to lie between, itself included: they save the first attempt
+    all of the work.
+    """
+
+    def __init__(self, noise: Noise, r: int, within: tuple[Fraction, Fraction] | None = None) -> None:
         self._noise = noise
         self._r = r
+        self._within = within
         self._balls: dict[int, arb] = {}
 
     @cached_property
@@ -62,6 +68,9 @@ class ThresholdChance(Chance):
         return self._balls[bits]
 
     def _computed(self, bits: int) -> arb:
+        if self._within is not None and bits <= FIRST_BITS:
+            low, high = self._within
+            return arb(ball((low + high) / 2), ball((high - low) / 2))
         if self.size <= _EXACT_CELL_BITS:
             return ball(self.exact)
         room = Fraction(1, 1 << bits)
@@ -74,14 +83,20 @@ class ThresholdChance(Chance):
 
 
 def tail_ball(n: int, k: int, q: arb) -> arb:
-    """A ball for P[Bin(n, q) ≥ k]."""
-    if k <= 0:
-        return arb(1)
-    if k > n:
-        return arb(0)
-    if k == n:
-        return q**n
-    return q.beta_lower(k, n - k + 1, 1)
+    """A ball for P[Bin(n, q) ≥ k], as narrow as the precision allows."""
+    *_, narrowest = _tail_balls(n, k, q)
+    return narrowest
+
+
+def _tail_balls(n: int, k: int, q: arb) -> Iterator[arb]:
+    """Balls for P[Bin(n, q) ≥ k], from cheap and wide to dear and narrow."""
+    if k <= 0 or k > n:
+        yield arb(k <= 0)
+    elif n * q < k:
+        yield from upper_tail_balls(n, k, q)
+    else:  # fewer than k successes are more than n−k failures
+        for missing in upper_tail_balls(n, n - k + 1, 1 - q):
+            yield 1 - missing
 
 
 def compare_tail(n: int, k: int, chance: Chance, bound: Fraction) -> int | None:
@@ -92,7 +107,13 @@ def compare_tail(n: int, k: int, chance: Chance, bound: Fraction) -> int | None:
     """
 
     def attempt(bits: int) -> int:
-        return sign(tail_ball(n, k, chance.ball(bits)) - ball(bound))
+        limit = ball(bound)
+        for tail in _tail_balls(n, k, chance.ball(bits)):
+            if tail < limit:
+                return -1
+            if tail > limit:
+                return 1
+        raise Undecided
 
     affordable = (n - k + 1) * n * chance.size <= _AFFORDABLE_BITS
     try:

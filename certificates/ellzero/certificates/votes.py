@@ -4,16 +4,21 @@ The true p exceeds τ_r with confidence 1 − ε iff P[Bin(n, τ_r) ≥ k] < ε,
 bound compared with τ_r. So for each (n, ε) there is a least count k*_r, and certifying is a comparison of integers.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, nextafter, sqrt
+from functools import partial
+from math import sqrt
 from statistics import NormalDist
+from struct import pack, unpack
 
 from ellzero.certificates._balls import ball, precision
+from ellzero.certificates._guesses import last_true_near
 from ellzero.certificates._inputs import RationalLike, dimension, failure_probability, integer
-from ellzero.certificates._search import last_true
 from ellzero.certificates.decision import Watch, radius
+from ellzero.certificates.engine import radius_bound
 from ellzero.certificates.noise import Noise
+from ellzero.certificates.tail_fraction import likely_bound, point_ball
 from ellzero.certificates.tails import FIRST_BITS, MAX_VOTES, Chance, ThresholdChance, compare_tail, tail_ball
 
 
@@ -50,17 +55,17 @@ def lower_bound(votes: Votes) -> float:
     """The Clopper–Pearson lower bound of p, rounded down: the largest double q with P[Bin(n, q) ≥ count] ≤ ε."""
     if votes.count == 0:
         return 0.0
-    low, high = 0.0, 1.0  # tail(low) ≤ ε < tail(high)
-    guess = _clamped(votes.count / votes.n, low, high)
-    while nextafter(low, 1.0) < high:
-        for candidate in (guess, nextafter(guess, 1.0)):
-            if low < candidate < high:
-                if _tail_at_most(votes, candidate):
-                    low = candidate
-                else:
-                    high = candidate
-        guess = _clamped(_newton(votes, guess), low, high)
-    return low
+    guess = likely_lower_bound(votes)
+    for bits in (FIRST_BITS, 2 * FIRST_BITS):
+        guess = _newton(votes, guess, bits)
+    # Doubles from 0 up have the order of their bits read as integers. The tail is 0 at q = 0, and 1 at q = 1.
+    below_one = _bits_of(1.0) - 1
+    return _double_of(last_true_near(lambda q: _tail_at_most(votes, _double_of(q)), _bits_of(guess), 0, below_one))
+
+
+def likely_lower_bound(votes: Votes) -> float:
+    """A double near `lower_bound`, in microseconds. Proves nothing: it only says where to look."""
+    return likely_bound(votes.n, votes.count, votes.failure)
 
 
 def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
@@ -69,21 +74,26 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter
     Holds with probability at least 1 − ε. Tight: a larger r would not pass P[Bin(n, τ_r) ≥ count] < ε.
     """
     d = dimension(d)
-    return radius_beyond(noise, votes, d, radius(noise, lower_bound(votes), d, watch=watch))
+    likely = radius(noise, likely_lower_bound(votes), d, watch=watch)
+    return proved_radius(noise, votes, d, likely, partial(ThresholdChance, noise))
 
 
-def radius_beyond(noise: Noise, votes: Votes, d: int, surely: int | None) -> int | None:
-    """`radius_from_votes` for a caller who knows ``surely``, the radius that `lower_bound` of the votes certifies.
+def proved_radius(
+    noise: Noise, votes: Votes, d: int, likely: int | None, threshold: Callable[[int], Chance]
+) -> int | None:
+    """`radius_from_votes` for a caller who has a guess of it, and τ_r as a chance for any r.
 
-    The bound was rounded down to a double; thresholds may lie in the gap.
+    A right guess costs two comparisons, a wrong one a search outwards from it; the answer is the same. No search goes
+    far: even unanimous votes show no more than p ≥ ε^(1/n), which is at most 1 − (1−ε)/n by Bernoulli's inequality, so
+    no r with 1 − τ_r < (1−ε)/n is certified.
     """
 
     def certified(r: int) -> bool:
-        return compare_tail(votes.n, votes.count, ThresholdChance(noise, r), votes.failure) == -1
+        return compare_tail(votes.n, votes.count, threshold(r), votes.failure) == -1
 
-    if surely is None and not certified(0):
-        return None
-    return last_true(certified, surely or 0, d)
+    most = d if noise.is_flat else min(d, radius_bound(noise, (1 - votes.failure) / votes.n))
+    found = last_true_near(certified, -1 if likely is None else likely, -1, most)
+    return found if found >= 0 else None
 
 
 def reachable_radius(noise: Noise, n: int, failure: RationalLike, d: int) -> int | None:
@@ -97,12 +107,8 @@ def least_count(chance: Chance, n: int, failure: Fraction) -> int | None:
     def certified(k: int) -> bool:
         return compare_tail(n, k, chance, failure) == -1
 
-    if not certified(n):
-        return None
-    guess = min(max(_normal_guess(chance, n, failure), 0), n)
-    if certified(guess):
-        return guess - last_true(lambda down: certified(guess - down), 0, guess)
-    return last_true(lambda k: not certified(k), guess, n) + 1
+    found = last_true_near(lambda k: not certified(k), _normal_guess(chance, n, failure) - 1, 0, n) + 1
+    return found if found <= n else None
 
 
 def check_n(n: int) -> int:
@@ -125,18 +131,21 @@ def _tail_at_most(votes: Votes, q: float) -> bool:
     return compare_tail(votes.n, votes.count, Chance(Fraction(q)), votes.failure) in (-1, 0)
 
 
-def _newton(votes: Votes, q: float) -> float:
+def _newton(votes: Votes, q: float, bits: int) -> float:
     """A step towards the root of log P[Bin(n, q) ≥ count] = log ε; only proposes where to look next."""
     n, k = votes.n, votes.count
-    with precision(2 * FIRST_BITS):
+    with precision(bits):
         at = ball(Fraction(q))
         tail = tail_ball(n, k, at)
-        binomial = (ball(n + 1).lgamma() - ball(k).lgamma() - ball(n - k + 1).lgamma()).exp()
-        density = binomial * at ** (k - 1) * (1 - at) ** (n - k)
-        step = tail * (tail / ball(votes.failure)).log() / density
-        return float(at - step) if step.is_finite() else float("nan")
+        slope = point_ball(n, k, at) * k / at
+        proposed = float(at - tail * (tail / ball(votes.failure)).log() / slope)
+    return proposed if 0 < proposed < 1 else q
 
 
-def _clamped(guess: float, low: float, high: float) -> float:
-    """A double strictly inside the bracket: the guess, or the middle where it is outside."""
-    return guess if isfinite(guess) and low < guess < high else (low + high) / 2
+def _bits_of(value: float) -> int:
+    return int.from_bytes(pack(">d", value))
+
+
+def _double_of(bits: int) -> float:
+    (value,) = unpack(">d", bits.to_bytes(8))
+    return float(value)

@@ -1,0 +1,42 @@
+"""Where a probability lies among the rows of a part, exactly: in integers, found through doubles."""
+
+from bisect import bisect_left, bisect_right
+from fractions import Fraction
+from math import nextafter
+from typing import NamedTuple
+
+import numpy as np
+
+from ellzero.tables.rows import DIGITS, Part
+
+_UNIT = 10**DIGITS
+
+
+class Place(NamedTuple):
+    """p exceeds the thresholds of ``passed`` rows; of the next ``ties`` only the engine can tell; no others."""
+
+    passed: int
+    ties: int
+
+
+def place(part: Part, p: Fraction, d: int) -> Place | None:
+    """The place of p, 1/2 < p < 1, among the rows r ≤ d of a part that is not flat; None if it may lie beyond them."""
+    units, rest = divmod(p.numerator * _UNIT, p.denominator)
+    ceiling = units + (rest > 0)
+    rows, stop = part.rows, min(part.stop, d + 1)
+    # The last threshold lies less than a unit below its decimal.
+    if d >= part.stop and ceiling >= rows.unit(len(rows) - 1):
+        return None
+    # Rows below the ceiling are passed: all whose min_p is at most the double below p, which lies thousands of units
+    # under p, and none whose min_p exceeds the double above p.
+    near = float(p)
+    low = int(rows.min_p.searchsorted(nextafter(near, 0.0), "right"))
+    high = int(rows.min_p.searchsorted(nextafter(near, 2.0), "right"))
+    passed = bisect_left(range(stop), ceiling, min(low, stop), min(high, stop), key=rows.unit)
+    if passed == stop or rows.unit(passed) > ceiling:
+        return Place(passed, 0)
+    # Of the rows equal to the ceiling the inexact come first, since τ never falls: their τ lies less than a unit below,
+    # so p passes them if it is that decimal; otherwise only the engine can tell.
+    equal = bisect_right(range(stop), ceiling, passed, key=rows.unit)
+    close = int(np.count_nonzero(~rows.exact[passed:equal]))
+    return Place(passed, close) if rest else Place(passed + close, 0)
