@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ellzero.certificates.commands import MOST_RADII, Command, Radii, Whole, ann
 from ellzero.certificates.decision import Watch, certify, radius
 from ellzero.certificates.discrete import rho
 from ellzero.certificates.engine import column, column_end, radius_bound, thresholds
-from ellzero.certificates.errors import InvalidInput
+from ellzero.certificates.errors import InvalidInput, MissingExtra
 from ellzero.certificates.listing import (
     CONVENTIONS,
     chosen_rows,
@@ -85,8 +86,18 @@ def thresholds_command(
 @click.option("--n", type=Whole(), help="... out of so many, drawn after the class was chosen ...")
 @click.option("--failure", help="... at this probability of being wrong; 0.001 by default.")
 @click.option("--json", "as_json", is_flag=True, help="Say why as well.")
+@click.option("--server", envvar="ELLZERO_SERVER", help="Address of a service to ask instead of computing.")
 def radius_command(
-    k: Any, alpha: str, d: Any, p: str | None, p_b: str | None, count: Any, n: Any, failure: str | None, as_json: bool
+    k: Any,
+    alpha: str,
+    d: Any,
+    p: str | None,
+    p_b: str | None,
+    count: Any,
+    n: Any,
+    failure: str | None,
+    as_json: bool,
+    server: str | None,
 ) -> None:
     """Print the certified radius, or `abstain`, as the last line."""
     noise = Noise(k, alpha)
@@ -96,15 +107,19 @@ def radius_command(
         raise click.UsageError("--p-b goes with --p")
     if p is not None and failure is not None:
         raise click.UsageError("--failure goes with --count and --n")
+    if p is None and (count is None or n is None):
+        raise click.UsageError("--count and --n go together")
     d = dimension(d)
-    if p is not None and p_b is not None:
+    epsilon = failure or "0.001"
+    if server is not None:
+        evidence = {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": epsilon}
+        answer = _ask_service(server, {"k": k, "alpha": alpha, "d": d, **evidence})
+    elif p is not None and p_b is not None:
         answer = _explain_two_classes(noise, p, p_b, d)
     elif p is not None:
         answer = _explain_probability(noise, p, d)
-    elif count is None or n is None:
-        raise click.UsageError("--count and --n go together")
     else:
-        answer = _explain_votes(noise, count, n, failure or "0.001", d)
+        answer = _explain_votes(noise, count, n, epsilon, d)
     if as_json:
         click.echo(json.dumps({"k": noise.k, "alpha": str(noise.alpha), "d": d, **answer, "conventions": CONVENTIONS}))
         return
@@ -219,6 +234,17 @@ def _explain_votes(noise: Noise, count: int, n: int, failure: str, d: int) -> di
     }
 
 
+def _ask_service(server: str, question: dict[str, Any]) -> dict[str, Any]:
+    """What a service answers. The client is another part, which this one does not know: its entry point leads there."""
+    (remote,) = entry_points(group="ellzero.remote", name="radius")
+    try:
+        ask = remote.load()
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("--server", ",".join(remote.extras)) from missing
+    answer: dict[str, Any] = ask(server, question)
+    return answer
+
+
 def _watch(noise: Noise, p: Fraction, d: int) -> Watch:
     """Says what finding the radius of p will cost, and returns what shows its progress."""
     radii = min(d, likely_radii(radius_bound(noise, max(1 - p, Fraction(1, 10**20))))) if p > Fraction(1, 2) else 0
@@ -240,10 +266,10 @@ def _sentence(answer: dict[str, Any]) -> str:
     else:
         subject = f"p = {answer['p']}"
     reached = answer["radius"]
-    above = [] if reached is None else [f"above τ_{reached} = {answer['threshold']}"]
+    above = [f"above τ_{reached} = {answer['threshold']}"] if answer["threshold"] else []
     beyond = 0 if reached is None else reached + 1
     not_above = [f"not above τ_{beyond} = {answer['next_threshold']}"] if answer["next_threshold"] else []
-    return ", ".join([subject, *above, *not_above]) + " (rounded up)"
+    return ", ".join([subject, *above, *not_above]) + (" (rounded up)" if above or not_above else "")
 
 
 def _text(value: Decimal | None) -> str | None:

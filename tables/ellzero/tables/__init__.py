@@ -1,13 +1,14 @@
 """Tables of thresholds: what they are, where they lie, and certified radii looked up in them.
 
-Start with `reference_index` (the table that ships) or `ThresholdIndex.open`; `Table` is the store behind it. A lookup
-gives what exact arithmetic gives, whatever the table lacks.
+Start with `LocalClient`, or with `reference_index` (the table that ships) and `ThresholdIndex.open`; `Table` is the
+store behind them. A lookup gives what exact arithmetic gives, whatever the table lacks.
 """
 
 from ellzero.tables.compaction import Compacted, compact
 from ellzero.tables.errors import Contradiction, DamagedShard, NewerFormat, NotATable, StorageFailed, TableError
 from ellzero.tables.index import ABSTAIN, Found, FoundColumn, FoundMany, ThresholdIndex
 from ellzero.tables.known import Source
+from ellzero.tables.local import LocalClient
 from ellzero.tables.paper_table import PaperTable
 from ellzero.tables.reference import reference_index
 from ellzero.tables.rows import End, Part
@@ -24,6 +25,7 @@ __all__ = [
     "Found",
     "FoundColumn",
     "FoundMany",
+    "LocalClient",
     "NewerFormat",
     "NotATable",
     "PaperTable",

@@ -1,0 +1,80 @@
+"""Arrays as requests and replies carry them: ``.npy`` files. numpy is imported only by those who have an array."""
+
+import sys
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from ellzero.client.errors import UnsendableValue
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def is_array(value: object) -> "TypeGuard[NDArray[Any]]":
+    """Whether ``value`` is a numpy array; then, and only then, somebody has imported numpy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def is_many(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether ``value`` holds several numbers: a list, any other sequence, or an array."""
+    return (isinstance(value, Sequence) and not isinstance(value, str | bytes)) or is_array(value)
+
+
+def flat_probabilities(array: "NDArray[Any]") -> "NDArray[np.float64]":
+    """The probabilities in C order as doubles: narrower floats widen exactly, wider ones are refused."""
+    import numpy as np
+
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        allowed = "an array of float64, float32 or float16; a list may hold any numbers"
+        raise UnsendableValue("p", allowed, f"an array of {array.dtype}")
+    return array.astype(np.float64).ravel()
+
+
+def flat_counts(array: "NDArray[Any]") -> "NDArray[np.int64]":
+    """The counts in C order as int64."""
+    import numpy as np
+
+    if array.dtype.kind not in "iu":
+        raise UnsendableValue("count", "an array of integers", f"an array of {array.dtype}")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise UnsendableValue("count", "an array of integers from 0 to n", int(array.max()))
+    return array.astype(np.int64).ravel()
+
+
+def npy_bytes(array: "NDArray[Any]") -> bytes:
+    """The array as a ``.npy`` file."""
+    import numpy as np
+
+    stream = BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()
+
+
+def read_radii(body: bytes) -> "NDArray[np.int32]":
+    """The radii in a ``.npy`` file; ValueError if it is not one of 1-D int32. Objects, which could run code, too."""
+    import numpy as np
+
+    try:
+        array = np.load(BytesIO(body), allow_pickle=False)
+    except EOFError:
+        raise ValueError("an empty body in place of a .npy file") from None
+    if not isinstance(array, np.ndarray) or array.dtype != np.int32 or array.ndim != 1:
+        raise ValueError("not a .npy file of int32 in one dimension")
+    return array
+
+
+def joined(parts: "list[NDArray[np.int32]]", shape: tuple[int, ...]) -> "NDArray[np.int32]":
+    """The parts one after the other, in ``shape``; one part is not copied."""
+    import numpy as np
+
+    return (parts[0] if len(parts) == 1 else np.concatenate(parts)).reshape(shape)
+
+
+def radii_array(radii: list[int | None]) -> "NDArray[np.int32]":
+    """Radii of a list as an array has them: −1 to abstain."""
+    import numpy as np
+
+    return np.array([-1 if radius is None else radius for radius in radii], np.int32)

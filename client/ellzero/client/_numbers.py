@@ -1,0 +1,81 @@
+"""Numbers as a request carries them: a probability as exactly what it is, α as what was written.
+
+The service reads text as an exact rational, so a double becomes the fraction that it is (0.75 is "3/4").
+"""
+
+import operator
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from numbers import Rational, Real
+from typing import TypeAlias
+
+from ellzero.client.errors import UnsendableValue
+
+Number: TypeAlias = str | int | float | Decimal | Fraction
+
+_MAX_TEXT = 200  # what the service reads
+_ALLOWED = f"a finite number that {_MAX_TEXT} characters write exactly"
+
+
+def exact_text(value: object, field: str) -> str:
+    """``value`` as text of exactly its value; a float, of any width, is its exact binary value.
+
+    The fraction is the shortest exact text of a double: its decimal expansion has a digit for each bit after the point.
+    """
+    if isinstance(value, Rational) or not isinstance(value, Real):
+        return shortest_text(value, field)
+    try:
+        numerator, denominator = value.as_integer_ratio()  # type: ignore[attr-defined]
+    except (AttributeError, OverflowError, ValueError):  # no binary number, an infinity, NaN
+        raise UnsendableValue(field, _ALLOWED, value) from None
+    return shortest_text(Fraction(int(numerator), int(denominator)), field)
+
+
+def shortest_text(value: object, field: str) -> str:
+    """``value`` as text of what was written; a float is its shortest decimal (0.1 is 1/10). Other numbers are exact."""
+    text = _written(value)
+    if text is None or len(text) > _MAX_TEXT:
+        raise UnsendableValue(field, _ALLOWED, value)
+    return text
+
+
+def json_number(value: object, field: str) -> str | float:
+    """``value`` as JSON carries it exactly: doubles as numbers, which are read as the same doubles, others as text."""
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise UnsendableValue(field, _ALLOWED, value)
+        return float(value)
+    return exact_text(value, field)
+
+
+def whole(value: object, field: str) -> int:
+    """``value`` as an int; True, 1.0 and "1" are not integers. The service knows which ones it allows."""
+    allowed = "an integer"
+    if isinstance(value, bool):
+        raise UnsendableValue(field, allowed, value)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UnsendableValue(field, allowed, value) from None
+    if number.bit_length() > 3 * _MAX_TEXT:
+        raise UnsendableValue(field, allowed, value)
+    return number
+
+
+def _written(value: object) -> str | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return value if value.isascii() else None
+    if isinstance(value, Rational):
+        number = Fraction(int(value.numerator), int(value.denominator))
+        # Python refuses to print integers of thousands of digits, which would be too long anyway.
+        long = max(number.numerator.bit_length(), number.denominator.bit_length()) > 4 * _MAX_TEXT
+        return None if long else str(number)
+    if isinstance(value, float):
+        return float.__repr__(value) if isfinite(value) else None
+    if isinstance(value, Decimal):
+        return str(value) if value.is_finite() else None
+    # numpy's float32 and so on, as they print
+    return str(value) if isinstance(value, Real) and isfinite(value) else None

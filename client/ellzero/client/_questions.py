@@ -1,0 +1,143 @@
+"""The questions that a service answers: the requests of each, and how the replies to them become one answer.
+
+Nothing here sends or waits, so that `Client` and `AsyncClient` are the same but for how they do.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import httpx2
+
+from ellzero.client import _arrays, _requests
+from ellzero.client._arrays import is_array, is_many
+from ellzero.client._numbers import shortest_text, whole
+from ellzero.client._requests import Request
+from ellzero.client._responses import bad_reply, read, source_of, together
+from ellzero.client.answers import (
+    CompareAnswer,
+    PlanAnswer,
+    RadiiAnswer,
+    RadiiArray,
+    RadiusAnswer,
+    Source,
+    TablesAnswer,
+    ThresholdsAnswer,
+)
+from ellzero.client.errors import UnsendableValue
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    _Part = tuple[NDArray[np.int32], Source]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Question(Generic[T_co]):
+    """``requests``, made one by one as they are sent, and ``read``, which makes their replies one answer."""
+
+    requests: Iterable[Request]
+    read: Callable[[Sequence[httpx2.Response]], T_co]
+
+
+def radius(
+    p: Any, k: Any, alpha: Any, d: Any, p_b: Any, count: Any, n: Any, failure: Any
+) -> Question[RadiusAnswer | RadiiAnswer | RadiiArray]:
+    """What `Client.radius` asks: numbers in a query, lists in JSON, arrays as ``.npy`` files."""
+    if (p is None) == (count is None):
+        raise TypeError("give either p, or count and n")
+    if (count is None) != (n is None):
+        raise TypeError("count and n go together")
+    if p is not None and failure is not None:
+        raise TypeError("failure goes with count and n")
+    if p is None and p_b is not None:
+        raise TypeError("p_b goes with p")
+    name, values = ("p", p) if p is not None else ("count", count)
+    rest = {"k": k, "alpha": alpha, "d": d, "n": n, "failure": failure}
+    if is_array(values):
+        return _radii_array(name, values, p_b, rest)
+    if is_many(values):
+        return _radii_list(name, values, p_b, rest)
+    if is_many(p_b):
+        raise UnsendableValue("p_b", "one number, as p is one", p_b)
+    return _single(_requests.get(_requests.RADIUS, **{name: values}, p_b=p_b, **rest), RadiusAnswer)
+
+
+def thresholds(k: Any, alpha: Any, r_max: Any) -> Question[ThresholdsAnswer]:
+    """What `Client.thresholds` asks."""
+    return _single(_requests.get("/v1/thresholds", k=k, alpha=alpha, r_max=r_max), ThresholdsAnswer)
+
+
+def plan(k: Any, alpha: Any, r: Any, p: Any, n: Any, d: Any, failure: Any, power: Any) -> Question[PlanAnswer]:
+    """What `Client.plan` asks."""
+    asked = _requests.get("/v1/plan", k=k, alpha=alpha, r=r, p=p, n=n, d=d, failure=failure, power=power)
+    return _single(asked, PlanAnswer)
+
+
+def compare(alpha: Any, d: Any, p: Any, r_max: Any) -> Question[CompareAnswer]:
+    """What `Client.compare` asks."""
+    return _single(_requests.get("/v1/compare", alpha=alpha, d=d, p=p, r_max=r_max), CompareAnswer)
+
+
+def tables() -> Question[TablesAnswer]:
+    """What `Client.tables` asks."""
+    return _single(_requests.get("/v1/tables"), TablesAnswer)
+
+
+def _single(request: Request, kind: type[T]) -> Question[T]:
+    return Question([request], lambda replies: read(replies[0], kind))
+
+
+def _radii_list(name: str, values: Sequence[Any], p_b: Any, rest: dict[str, Any]) -> Question[RadiiAnswer]:
+    def read_all(replies: Sequence[httpx2.Response]) -> RadiiAnswer:
+        answers = [read(reply, RadiiAnswer) for reply in replies]
+        radii = [radius for answer in answers for radius in answer.radii]
+        _check_number(replies[0], len(radii), len(values))
+        return replace(answers[0], radii=radii, source=together(answer.source for answer in answers))
+
+    return Question(_requests.lists(name, values, p_b, **rest), read_all)
+
+
+def _radii_array(name: str, values: "NDArray[Any]", p_b: Any, rest: dict[str, Any]) -> Question[RadiiArray]:
+    flat = _arrays.flat_counts(values) if name == "count" else _arrays.flat_probabilities(values)
+    if is_array(p_b) and p_b.shape != values.shape:
+        raise UnsendableValue("p_b", f"one number, or an array of p's shape {values.shape}", f"shape {p_b.shape}")
+    if is_many(p_b):  # a `.npy` file has no place for a p_b for each p; JSON has
+        requests, part = _requests.lists(name, flat.tolist(), p_b, **rest), _listed_part
+    else:
+        requests, part = _requests.arrays(flat, p_b=p_b, **rest), _npy_part
+
+    def read_all(replies: Sequence[httpx2.Response]) -> RadiiArray:
+        parts = [part(reply) for reply in replies]
+        _check_number(replies[0], sum(len(radii) for radii, _ in parts), flat.size)
+        return RadiiArray(
+            radii=_arrays.joined([radii for radii, _ in parts], values.shape),
+            source=together(source for _, source in parts),
+            k=whole(rest["k"], "k"),
+            alpha=str(Fraction(shortest_text(rest["alpha"], "alpha"))),
+            d=whole(rest["d"], "d"),
+        )
+
+    return Question(requests, read_all)
+
+
+def _listed_part(reply: httpx2.Response) -> "_Part":
+    answer = read(reply, RadiiAnswer)
+    return _arrays.radii_array(answer.radii), answer.source
+
+
+def _npy_part(reply: httpx2.Response) -> "_Part":
+    try:
+        return _arrays.read_radii(reply.content), source_of(reply)
+    except ValueError as error:
+        raise bad_reply(reply, str(error)) from None
+
+
+def _check_number(reply: httpx2.Response, answered: int, asked: int) -> None:
+    if answered != asked:
+        raise bad_reply(reply, f"{answered:,} radii for {asked:,} values")

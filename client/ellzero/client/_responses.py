@@ -1,0 +1,132 @@
+"""Replies read into answers or errors. Nothing of httpx2's or pydantic's own errors leaves here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar, get_args
+
+import httpx2
+from pydantic import TypeAdapter, ValidationError
+
+from ellzero.client.answers import Source
+from ellzero.client.errors import (
+    BadReply,
+    ClientError,
+    Problem,
+    RequestTimeout,
+    ServerUnreachable,
+    one_line,
+    problem_reply,
+)
+
+T = TypeVar("T")
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+
+
+def read(response: httpx2.Response, kind: type[T]) -> T:
+    """The answer in a reply, as ``kind``; fields that this client does not know yet are ignored."""
+    try:
+        return _adapter(kind).validate_json(response.content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise bad_reply(response, f"{where}: {first['msg']}" if where else first["msg"]) from None
+
+
+def source_of(response: httpx2.Response) -> Source:
+    """Where the radii of a ``.npy`` reply come from."""
+    told = response.headers.get("ellzero-source")
+    for source in get_args(Source):
+        if told == source:
+            known: Source = source
+            return known
+    raise bad_reply(response, f"the header ellzero-source is {told!r}")
+
+
+def together(sources: Iterable[Source]) -> Source:
+    """Computed if any of them had to be."""
+    return "computed" if "computed" in sources else "table"
+
+
+def successful(response: httpx2.Response) -> httpx2.Response:
+    """The reply if it is an answer; otherwise the error that it stands for is raised."""
+    if response.status_code == 200:
+        return response
+    if response.status_code < 400:
+        to = response.headers.get("location")
+        raise bad_reply(response, f"HTTP {response.status_code}" + (f", a redirection to {to}" if to else ""))
+    raise problem_reply(_problem(response))
+
+
+def retry_after(response: httpx2.Response) -> float | None:
+    """The seconds after which the service wants to be asked again: given as a number, or as a date."""
+    told = response.headers.get("retry-after", "").strip()
+    if told.isascii() and told.isdigit():
+        return float(told)
+    try:
+        date = parsedate_to_datetime(told)
+    except ValueError:
+        return None
+    # A date without a zone, or with -0000, is in universal time.
+    return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds())
+
+
+def failure(error: httpx2.RequestError, url: str, seconds: float) -> ClientError:
+    """What it means that no reply came."""
+    if isinstance(error, httpx2.TimeoutException):
+        return RequestTimeout(url, seconds)
+    reason = one_line(str(error)) or type(error).__name__
+    return BadReply(url, reason) if isinstance(error, httpx2.DecodingError) else ServerUnreachable(url, reason)
+
+
+def bad_reply(response: httpx2.Response, reason: str) -> BadReply:
+    """The error of a reply that cannot be read."""
+    return BadReply(address(response.url), one_line(reason))
+
+
+def address(url: httpx2.URL) -> str:
+    """The address without a password or a query, for messages."""
+    return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A problem on the wire."""
+
+    type: str = "http"
+    title: str = ""
+    detail: str = ""
+    request_id: str | None = None
+    field: str | None = None
+    value: Any = None
+    allowed: str | None = None
+    limit_seconds: float | None = None
+
+
+def _problem(response: httpx2.Response) -> Problem:
+    """The problem in a reply. Proxies answer with pages of their own, of which the status has to do."""
+    try:
+        told = _adapter(_Told).validate_json(response.content)
+    except ValidationError:
+        told = _Told()
+    reason = response.reason_phrase or "an error without a reason"
+    return Problem(
+        response.status_code,
+        told.type.rpartition(":")[2],
+        one_line(told.detail or told.title) or f"the service answered {reason}",
+        told.request_id or response.headers.get("x-request-id"),
+        told.field,
+        told.value,
+        told.allowed,
+        told.limit_seconds,
+        retry_after(response),
+    )
+
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Building one takes longer than reading an answer, and importing them all would slow the start."""
+    adapter = _ADAPTERS.get(kind)
+    if adapter is None:
+        adapter = _ADAPTERS[kind] = TypeAdapter(kind)
+    return adapter

@@ -1,0 +1,197 @@
+"""`Client`: asks a service, and waits for its answer."""
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+import httpx2
+
+from ellzero.client import _questions
+from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
+from ellzero.client._numbers import Number
+from ellzero.client._questions import Question
+from ellzero.client._requests import Request, get
+from ellzero.client._retries import Retries
+from ellzero.client.answers import (
+    CompareAnswer,
+    PlanAnswer,
+    RadiiAnswer,
+    RadiiArray,
+    RadiusAnswer,
+    TablesAnswer,
+    ThresholdsAnswer,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
+class Client:
+    """Asks an ellzero service: radii, thresholds and plans as exact as ``ellzero.certificates`` computes them.
+
+    ``timeout`` is how many seconds connecting may take, and every wait for more of an answer. A broken connection and
+    502, 503 or 504 are tried again, at most ``retries`` times, with growing waits or when the service says. One client
+    keeps its connections and may be used by many threads. ``transport`` replaces the network, as in httpx2.
+
+    Probabilities (``p``, ``p_b``) reach the service as exactly the numbers they are: a float as its binary value, text,
+    Decimals and Fractions as written. A float ``alpha``, ``failure`` or ``power`` stands for its shortest decimal, so
+    0.2 is 1/5. What goes wrong is a `ClientError`; ``ellzero.client.errors`` shows their tree.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._connection = Connection.of(base_url, api_key, timeout, retries)
+        self._http = httpx2.Client(transport=transport, **self._connection.options())
+
+    @overload
+    def radius(  # type: ignore[overload-overlap]  # text is a sequence too, and means one number
+        self, p: Number, *, k: int, alpha: Number, d: int, p_b: Number | None = None
+    ) -> RadiusAnswer: ...
+    @overload
+    def radius(
+        self, *, k: int, alpha: Number, d: int, count: int, n: int, failure: Number | None = None
+    ) -> RadiusAnswer: ...
+    @overload
+    def radius(
+        self,
+        p: Sequence[Number],
+        *,
+        k: int,
+        alpha: Number,
+        d: int,
+        p_b: "Number | Sequence[Number] | NDArray[np.floating[Any]] | None" = None,
+    ) -> RadiiAnswer: ...
+    @overload
+    def radius(
+        self,
+        *,
+        k: int,
+        alpha: Number,
+        d: int,
+        count: Sequence[int],
+        n: int,
+        failure: Number | None = None,
+    ) -> RadiiAnswer: ...
+    @overload
+    def radius(
+        self,
+        p: "NDArray[np.floating[Any]]",
+        *,
+        k: int,
+        alpha: Number,
+        d: int,
+        p_b: "Number | Sequence[Number] | NDArray[np.floating[Any]] | None" = None,
+    ) -> RadiiArray: ...
+    @overload
+    def radius(
+        self,
+        *,
+        k: int,
+        alpha: Number,
+        d: int,
+        count: "NDArray[np.integer[Any]]",
+        n: int,
+        failure: Number | None = None,
+    ) -> RadiiArray: ...
+    def radius(
+        self,
+        p: Any = None,
+        *,
+        k: int,
+        alpha: Number,
+        d: int,
+        p_b: Any = None,
+        count: Any = None,
+        n: int | None = None,
+        failure: Number | None = None,
+    ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
+        """The certified radius of a lower bound ``p`` of the top class's probability, or of ``count`` of ``n`` votes.
+
+        ``p_b`` is an upper bound of the probability of every other class. ``failure`` is the probability that votes
+        mislead, 0.001 by default. One number gives a `RadiusAnswer`, which says why; a list a `RadiiAnswer`;
+        a numpy array of any shape a `RadiiArray` of that shape (floats narrower than doubles widen exactly). There may
+        be any number of values: many are asked about in several requests. Lists and arrays may have a ``p_b`` for
+        each p.
+        """
+        return self._ask(_questions.radius(p, k, alpha, d, p_b, count, n, failure))
+
+    def thresholds(self, *, k: int, alpha: Number, r_max: int | None = None) -> ThresholdsAnswer:
+        """The thresholds τ_0 … τ_r_max of a noise; without ``r_max`` to saturation."""
+        return self._ask(_questions.thresholds(k, alpha, r_max))
+
+    def plan(
+        self,
+        *,
+        k: int,
+        alpha: Number,
+        r: int | None = None,
+        p: Number | None = None,
+        n: int | None = None,
+        d: int | None = None,
+        failure: Number | None = None,
+        power: Number | None = None,
+    ) -> PlanAnswer:
+        """With ``r`` and ``p``: how many votes that radius needs. With ``n`` and ``d``: how far n votes can reach."""
+        return self._ask(_questions.plan(k, alpha, r, p, n, d, failure, power))
+
+    def compare(self, *, alpha: Number, d: int, p: Number | None = None, r_max: int | None = None) -> CompareAnswer:
+        """The discrete noise on bits beside Gaussian noise: radii for ``p``, thresholds up to ``r_max``."""
+        return self._ask(_questions.compare(alpha, d, p, r_max))
+
+    def tables(self) -> TablesAnswer:
+        """What the service has in memory."""
+        return self._ask(_questions.tables())
+
+    def health(self) -> bool:
+        """Whether the service is there. Asked once: no retries."""
+        return self._probe("/healthz")
+
+    def ready(self) -> bool:
+        """Whether the service is there and has its table in memory. Asked once: no retries."""
+        return self._probe("/readyz")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, question: Question[T]) -> T:
+        return question.read([self._send(request, self._connection.retries) for request in question.requests])
+
+    def _probe(self, path: str) -> bool:
+        try:
+            self._send(get(path), retries=0)
+        except DOWN:
+            return False
+        return True
+
+    def _send(self, request: Request, retries: int) -> httpx2.Response:
+        attempts = Retries(retries)
+        while True:
+            outcome: httpx2.Response | httpx2.RequestError
+            try:
+                outcome = self._http.request(**request.options())
+            except httpx2.RequestError as error:
+                outcome = error
+            wait = attempts.wait(outcome)
+            if wait is None:
+                return self._connection.settled(outcome, request)
+            time.sleep(wait)

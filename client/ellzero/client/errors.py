@@ -1,0 +1,167 @@
+"""What can go wrong when a service is asked, each said in one line.
+
+The tree::
+
+    ClientError
+    ├── UnsendableValue (ValueError)         a value that no request can carry; nothing was sent
+    ├── ServerUnreachable (ConnectionError)  no connection, or it broke before the answer was complete
+    ├── RequestTimeout (TimeoutError)        no answer in time
+    ├── BadReply                             an answer that is none of ours: a proxy's page, or another version's
+    └── ProblemReply                         the service answered with a problem
+        ├── InvalidInput (ValueError)        400, 422: a value outside what its field allows, or a broken request
+        ├── TooCostly                        422: a question whose answer would take longer than the service allows
+        ├── NotAuthorised (PermissionError)  401, 403: no API key, or not the right one
+        ├── Overloaded                       429, 503: the service has too much to do, or is not ready yet
+        └── ServerFault                      any other 5xx: a defect of the service, or of something in front of it
+
+Other statuses are plain ``ProblemReply``. Constructors take positional arguments only, so that an error survives
+pickling on its way back from a worker process.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+_LONGEST = 300
+
+
+class ClientError(Exception):
+    """Base of everything that the client raises on purpose."""
+
+
+class UnsendableValue(ClientError, ValueError):
+    """``field`` must be ``allowed``, and ``value`` is not, so that no request could carry it."""
+
+    def __init__(self, field: str, allowed: str, value: object) -> None:
+        super().__init__(field, allowed, value)
+        self.field = field
+        self.allowed = allowed
+        self.value = value
+
+    def __str__(self) -> str:
+        try:
+            shown = repr(self.value)
+        except ValueError:  # Python refuses to print integers of thousands of digits
+            shown = f"a {type(self.value).__name__} too long to print"
+        return f"{self.field} must be {self.allowed}; got {one_line(shown, 80)}"
+
+
+class ServerUnreachable(ClientError, ConnectionError):
+    """No answer came from ``url``, for this ``reason``."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.url = url
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"no service answers at {self.url}: {self.reason}"
+
+
+class RequestTimeout(ClientError, TimeoutError):
+    """``url`` kept the client waiting for more than ``seconds``."""
+
+    def __init__(self, url: str, seconds: float) -> None:
+        super().__init__(url, seconds)
+        self.url = url
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"no answer from {self.url} within {self.seconds:g} seconds"
+
+
+class BadReply(ClientError):
+    """What ``url`` answered is no answer of an ellzero service that this client understands, for this ``reason``."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.url = url
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.url} did not answer as an ellzero service does: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the service said: an RFC 9457 problem. ``kind`` is the end of its type, such as "invalid-input".
+
+    ``field``, ``value`` and ``allowed`` are there for a wrong value, ``limit_seconds`` for a question that costs too
+    much, ``retry_after`` (seconds) where the service said when to come back.
+    """
+
+    status: int
+    kind: str
+    detail: str
+    request_id: str | None = None
+    field: str | None = None
+    value: Any = None
+    allowed: str | None = None
+    limit_seconds: float | None = None
+    retry_after: float | None = None
+
+
+class ProblemReply(ClientError):
+    """The service answered with a `Problem`, whose fields are attributes of the error as well."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.status = problem.status
+        self.kind = problem.kind
+        self.detail = problem.detail
+        self.request_id = problem.request_id
+        self.field = problem.field
+        self.value = problem.value
+        self.allowed = problem.allowed
+
+    def __str__(self) -> str:
+        asked = f", request {self.request_id}" if self.request_id else ""
+        return f"{self.detail} (HTTP {self.status}{asked})"
+
+
+class InvalidInput(ProblemReply, ValueError):
+    """The service does not allow a value (see ``field``, ``value``, ``allowed``), or could not read the request."""
+
+
+class TooCostly(ProblemReply):
+    """The answer would take longer than the service allows: ``limit_seconds``, where it said so."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.limit_seconds = problem.limit_seconds
+
+
+class NotAuthorised(ProblemReply, PermissionError):
+    """The service wants an API key, or another one."""
+
+
+class Overloaded(ProblemReply):
+    """The service cannot answer now; it may after ``retry_after`` seconds, where it said so."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.retry_after = problem.retry_after
+
+
+class ServerFault(ProblemReply):
+    """The service, or something in front of it, failed. ``request_id`` finds the request in its log."""
+
+
+def problem_reply(problem: Problem) -> ProblemReply:
+    """The error of the tree that stands for ``problem``."""
+    kinds: dict[int, type[ProblemReply]] = {
+        400: InvalidInput,
+        401: NotAuthorised,
+        403: NotAuthorised,
+        422: TooCostly if problem.kind == "too-costly" else InvalidInput,
+        429: Overloaded,
+        503: Overloaded,
+    }
+    otherwise = ServerFault if problem.status >= 500 else ProblemReply
+    return kinds.get(problem.status, otherwise)(problem)
+
+
+def one_line(text: str, longest: int = _LONGEST) -> str:
+    """``text`` as one printable line of bounded length: replies come from elsewhere, and errors go to terminals."""
+    line = "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
+    return line if len(line) <= longest else line[: longest - 3] + "..."

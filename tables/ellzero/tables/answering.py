@@ -1,0 +1,288 @@
+"""Questions answered from an index, with reasons: what the local client and the service both say.
+
+Each function gives what exact arithmetic gives, whatever the table lacks; `Source` tells whether the engine was needed.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ellzero.certificates import (
+    InvalidInput,
+    Noise,
+    Votes,
+    gaussian_l0_radius,
+    gaussian_l0_threshold,
+    lower_bound,
+    min_count,
+    plan,
+    sigma_for_alpha,
+)
+from ellzero.certificates._inputs import RationalLike, dimension, integer, probability
+from ellzero.certificates.rounding import decimal
+from ellzero.client.answers import (
+    CompareAnswer,
+    ComparedThreshold,
+    PlanAnswer,
+    RadiiAnswer,
+    RadiiArray,
+    RadiusAnswer,
+    TableColumn,
+    TablesAnswer,
+    ThresholdRow,
+    ThresholdsAnswer,
+)
+from ellzero.tables.index import ABSTAIN, Found, FoundColumn, ThresholdIndex
+from ellzero.tables.known import Source
+from ellzero.tables.rows import DIGITS
+
+MOST_VALUES = 1_000_000
+MOST_COMPARED = 10_000
+_UNIT = 10**DIGITS
+
+
+def answer_probability(index: ThresholdIndex, noise: Noise, p: RationalLike, d: int) -> RadiusAnswer:
+    """The radius of a probability, and the thresholds it lies between."""
+    return explained(index, noise, probability(p, "p"), d, index.radius(p, noise, d), _text(p))
+
+
+def explained(index: ThresholdIndex, noise: Noise, p: Fraction, d: int, found: Found, written: str) -> RadiusAnswer:
+    """The radius found for p with the thresholds it lies between; ``written`` is how p was written."""
+    if p == 1:
+        return _radius(noise, d, found, p=written)
+    reached, beyond = index.around(noise, found.radius, d)
+    margin = None if reached is None else max(p.numerator * _UNIT // p.denominator - reached, 0)
+    return _radius(noise, d, found, reached, beyond, margin, p=written)
+
+
+def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b: RationalLike, d: int) -> RadiusAnswer:
+    """The radius of a probability against at most p_b for every other class."""
+    return _radius(noise, d, index.radius(p, noise, d, p_b), p=_text(p), p_b=_text(p_b))
+
+
+def answer_votes(index: ThresholdIndex, noise: Noise, votes: Votes, d: int) -> RadiusAnswer:
+    """The radius of votes, the thresholds around it, and the counts that certify it and one more."""
+    found = index.radius(votes, noise, d)
+    reached, beyond = index.around(noise, found.radius, d)
+    low = Fraction(lower_bound(votes))
+    margin = None if reached is None else max(low.numerator * _UNIT // low.denominator - reached, 0)
+    following = 0 if found.radius is None else found.radius + 1
+    return _radius(
+        noise,
+        d,
+        found,
+        reached,
+        beyond,
+        margin,
+        count=votes.count,
+        n=votes.n,
+        failure=str(votes.failure),
+        p_lower=decimal(low.numerator * _UNIT // low.denominator, DIGITS),
+        min_count=None if found.radius is None else min_count(noise, found.radius, votes.n, votes.failure),
+        next_min_count=min_count(noise, following, votes.n, votes.failure) if following <= d else None,
+    )
+
+
+def answer_list(
+    index: ThresholdIndex,
+    noise: Noise,
+    p: Sequence[RationalLike],
+    d: int,
+    p_b: RationalLike | Sequence[RationalLike] | None = None,
+) -> RadiiAnswer:
+    """Radii of many probabilities: floats count as their exact values, all else is read exactly."""
+    check_number(len(p))
+    found: list[Found] = []
+    if p_b is not None:
+        others = p_b if isinstance(p_b, Sequence) and not isinstance(p_b, str) else [p_b] * len(p)
+        if len(others) != len(p):
+            raise InvalidInput("p_b", f"one value, or as many as p has: {len(p)}", f"{len(others)} values")
+        found = [index.radius(top, noise, d, other) for top, other in zip(p, others, strict=True)]
+    elif all(type(one) is float for one in p):
+        radii, source = index.radius(np.array(p, np.float64), noise, d)
+        return _radii(noise, d, radii, source)
+    else:
+        found = [index.radius(one, noise, d) for one in p]
+    return RadiiAnswer(
+        radii=[one.radius for one in found],
+        source=_joint_source(found),
+        k=noise.k,
+        alpha=str(noise.alpha),
+        d=d,
+    )
+
+
+def answer_counts(
+    index: ThresholdIndex, noise: Noise, counts: Sequence[int], n: int, failure: RationalLike, d: int
+) -> RadiiAnswer:
+    """Radii of many counts of n votes each."""
+    check_number(len(counts))
+    n = Votes(0, n, failure).n
+    array = np.array([integer(count, "count", 0, n) for count in counts], np.int64)
+    radii, source = index.radii_of_counts(array, n, failure, noise, d)
+    return _radii(noise, d, radii, source)
+
+
+def answer_array(
+    index: ThresholdIndex,
+    noise: Noise,
+    values: NDArray[Any],
+    d: int,
+    n: int | None = None,
+    failure: RationalLike = "0.001",
+    p_b: RationalLike | None = None,
+) -> RadiiArray:
+    """Radii of an array of probabilities, or with n of counts, in its shape."""
+    if n is not None:
+        radii, source = index.radii_of_counts(values, n, failure, noise, d)
+    elif p_b is None:
+        radii, source = index.radius(values, noise, d)
+    else:
+        found = [index.radius(float(one), noise, d, p_b) for one in values.ravel()]
+        numbers = [ABSTAIN if one.radius is None else one.radius for one in found]
+        radii, source = np.array(numbers, np.int32).reshape(values.shape), Source(_joint_source(found))
+    return RadiiArray(radii=radii, source=source.value, k=noise.k, alpha=str(noise.alpha), d=d)
+
+
+def answer_thresholds(index: ThresholdIndex, noise: Noise, r_max: int | None = None) -> ThresholdsAnswer:
+    """τ_0 … τ_{r_max}, or up to saturation."""
+    return column_answer(index.thresholds(noise, r_max))
+
+
+def column_answer(found: FoundColumn) -> ThresholdsAnswer:
+    """A column that was found, as an answer."""
+    part, source = found
+    rows, noise = part.rows, part.noise
+    return ThresholdsAnswer(
+        rows=[
+            ThresholdRow(r, decimal(rows.unit(r), DIGITS), exact, min_p)
+            for r, (exact, min_p) in enumerate(zip(rows.exact.tolist(), rows.min_p.tolist(), strict=True))
+        ],
+        end=part.end.value,
+        source=source.value,
+        k=noise.k,
+        alpha=str(noise.alpha),
+    )
+
+
+def answer_votes_needed(
+    noise: Noise, r: int, p: RationalLike, failure: RationalLike = "0.001", power: RationalLike = "0.9"
+) -> PlanAnswer:
+    """The least number of votes that certifies r for an input of probability p."""
+    found = plan(noise, r, p, failure, power)
+    return PlanAnswer(
+        r=r,
+        n=None if found is None else found.n,
+        min_count=None if found is None else found.min_count,
+        failure=_text(failure),
+        k=noise.k,
+        alpha=str(noise.alpha),
+        p=_text(p),
+        power=_text(power),
+    )
+
+
+def answer_reach(index: ThresholdIndex, noise: Noise, n: int, d: int, failure: RationalLike = "0.001") -> PlanAnswer:
+    """The largest radius that n votes can certify: when all of them agree."""
+    reached = index.radius(Votes(n, n, failure), noise, d).radius
+    return PlanAnswer(
+        r=reached,
+        n=n,
+        min_count=None if reached is None else min_count(noise, reached, n, failure),
+        failure=_text(failure),
+        k=noise.k,
+        alpha=str(noise.alpha),
+        d=d,
+    )
+
+
+def answer_comparison(
+    index: ThresholdIndex, noise: Noise, d: int, p: RationalLike | None = None, r_max: int | None = None
+) -> CompareAnswer:
+    """The discrete ℓ0 certificate of bits beside the Gaussian one that keeps a bit as often."""
+    if noise.k != 1:
+        raise InvalidInput("k", "1: the comparison is one of bits", noise.k)
+    sigma = sigma_for_alpha(noise.alpha)
+    d = dimension(d)
+    rows: list[ComparedThreshold] = []
+    if r_max is not None:
+        part, _ = index.thresholds(noise, integer(r_max, "r_max", 0, min(d, MOST_COMPARED)))
+        rows = [
+            ComparedThreshold(
+                r,
+                decimal(part.rows.unit(min(r, len(part.rows) - 1)), DIGITS),
+                gaussian_l0_threshold(sigma, r, DIGITS),
+            )
+            for r in range(r_max + 1)
+        ]
+    return CompareAnswer(
+        discrete=None if p is None else index.radius(p, noise, d).radius,
+        gaussian=None if p is None else gaussian_l0_radius(sigma, p, d),
+        sigma=sigma,
+        alpha=str(noise.alpha),
+        k=noise.k,
+        d=d,
+        p=None if p is None else _text(p),
+        rows=rows,
+    )
+
+
+def answer_tables(index: ThresholdIndex, name: str) -> TablesAnswer:
+    """What the table has."""
+    columns = [
+        TableColumn(noise.k, str(noise.alpha), extent.rows, extent.end.value)
+        for noise, extent in index.extents().items()
+    ]
+    return TablesAnswer(
+        table=name, rows=sum(column.rows for column in columns), columns=columns, version=version("ellzero")
+    )
+
+
+def check_number(values: int) -> None:
+    """A request has at least one value, and at most a million."""
+    if not 1 <= values <= MOST_VALUES:
+        raise InvalidInput("values", f"from 1 to {MOST_VALUES:,}", values)
+
+
+def _radius(
+    noise: Noise,
+    d: int,
+    found: Found,
+    reached: int | None = None,
+    beyond: int | None = None,
+    margin: int | None = None,
+    **evidence: Any,
+) -> RadiusAnswer:
+    return RadiusAnswer(
+        radius=found.radius,
+        threshold=_decimal(reached),
+        next_threshold=_decimal(beyond),
+        margin=_decimal(margin),
+        source=found.source.value,
+        k=noise.k,
+        alpha=str(noise.alpha),
+        d=d,
+        **evidence,
+    )
+
+
+def _radii(noise: Noise, d: int, radii: NDArray[np.int32], source: Source) -> RadiiAnswer:
+    numbers = [None if radius == ABSTAIN else radius for radius in radii.tolist()]
+    return RadiiAnswer(radii=numbers, source=source.value, k=noise.k, alpha=str(noise.alpha), d=d)
+
+
+def _joint_source(found: Sequence[Found]) -> Any:
+    return (Source.COMPUTED if any(one.source is Source.COMPUTED for one in found) else Source.TABLE).value
+
+
+def _decimal(units: int | None) -> Decimal | None:
+    return None if units is None else decimal(units, DIGITS)
+
+
+def _text(value: RationalLike) -> str:
+    return repr(float(value)) if isinstance(value, float) else str(value)

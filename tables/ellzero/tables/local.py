@@ -1,0 +1,142 @@
+"""The client without a server: the methods of `ellzero.client.Client`, answered from a table in this process."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ellzero.certificates import InvalidInput, Noise, Votes
+from ellzero.certificates._inputs import RationalLike
+from ellzero.client.answers import (
+    CompareAnswer,
+    PlanAnswer,
+    RadiiAnswer,
+    RadiiArray,
+    RadiusAnswer,
+    TablesAnswer,
+    ThresholdsAnswer,
+)
+from ellzero.tables import answering
+from ellzero.tables.index import ThresholdIndex
+from ellzero.tables.reference import reference_index
+
+_FAILURE = "0.001"
+
+
+class LocalClient:
+    """Answers from the table at a path or URI, by default the one that ships; what it lacks is computed here."""
+
+    def __init__(self, table: str | PathLike[str] | None = None) -> None:
+        self._name = "reference" if table is None else fspath(table)
+        self._index = reference_index() if table is None else ThresholdIndex.open(table)
+
+    @overload
+    def radius(
+        self,
+        p: RationalLike | None = None,
+        *,
+        k: int,
+        alpha: RationalLike,
+        d: int,
+        p_b: RationalLike | None = None,
+        count: int | None = None,
+        n: int | None = None,
+        failure: RationalLike | None = None,
+    ) -> RadiusAnswer: ...
+    @overload
+    def radius(
+        self,
+        p: Sequence[RationalLike] | None = None,
+        *,
+        k: int,
+        alpha: RationalLike,
+        d: int,
+        p_b: RationalLike | Sequence[RationalLike] | None = None,
+        count: Sequence[int] | None = None,
+        n: int | None = None,
+        failure: RationalLike | None = None,
+    ) -> RadiiAnswer: ...
+    @overload
+    def radius(
+        self,
+        p: NDArray[Any] | None = None,
+        *,
+        k: int,
+        alpha: RationalLike,
+        d: int,
+        p_b: RationalLike | None = None,
+        count: NDArray[Any] | None = None,
+        n: int | None = None,
+        failure: RationalLike | None = None,
+    ) -> RadiiArray: ...
+    def radius(
+        self,
+        p: Any = None,
+        *,
+        k: int,
+        alpha: RationalLike,
+        d: int,
+        p_b: Any = None,
+        count: Any = None,
+        n: int | None = None,
+        failure: RationalLike | None = None,
+    ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
+        """The certified radius of a probability (with a runner-up perhaps) or of votes; of each in a list or array."""
+        noise = Noise(k, alpha)
+        if (p is None) == (count is None):
+            raise InvalidInput("p", "given, or count and n in its place", p)
+        if (count is None) != (n is None):
+            raise InvalidInput("n", "given with count", n)
+        if count is None and failure is not None:
+            raise InvalidInput("failure", "given with count and n only", failure)
+        if count is not None and p_b is not None:
+            raise InvalidInput("p_b", "given with p only", p_b)
+        epsilon = _FAILURE if failure is None else failure
+        values = p if count is None else count
+        if isinstance(values, np.ndarray) and values.ndim:
+            return answering.answer_array(self._index, noise, values, d, n, epsilon, p_b)
+        if isinstance(values, Sequence) and not isinstance(values, str):
+            if n is None:
+                return answering.answer_list(self._index, noise, values, d, p_b)
+            return answering.answer_counts(self._index, noise, values, n, epsilon, d)
+        if n is not None:
+            return answering.answer_votes(self._index, noise, Votes(values, n, epsilon), d)
+        if p_b is not None:
+            return answering.answer_two_classes(self._index, noise, values, p_b, d)
+        return answering.answer_probability(self._index, noise, values, d)
+
+    def thresholds(self, *, k: int, alpha: RationalLike, r_max: int | None = None) -> ThresholdsAnswer:
+        """τ_0 … τ_{r_max}, or up to saturation."""
+        return answering.answer_thresholds(self._index, Noise(k, alpha), r_max)
+
+    def plan(
+        self,
+        *,
+        k: int,
+        alpha: RationalLike,
+        r: int | None = None,
+        p: RationalLike | None = None,
+        n: int | None = None,
+        d: int | None = None,
+        failure: RationalLike = _FAILURE,
+        power: RationalLike | None = None,
+    ) -> PlanAnswer:
+        """How many votes radius r needs for inputs of probability p; or how far n votes reach among d coordinates."""
+        noise = Noise(k, alpha)
+        if r is not None and p is not None and n is None and d is None:
+            return answering.answer_votes_needed(noise, r, p, failure, "0.9" if power is None else power)
+        if n is not None and d is not None and r is None and p is None and power is None:
+            return answering.answer_reach(self._index, noise, n, d, failure)
+        raise InvalidInput("plan", "asked with r and p (and power), or with n and d", {"r": r, "p": p, "n": n, "d": d})
+
+    def compare(
+        self, *, alpha: RationalLike, d: int, p: RationalLike | None = None, r_max: int | None = None
+    ) -> CompareAnswer:
+        """The discrete certificate of bits beside the Gaussian one, α > 1/2."""
+        return answering.answer_comparison(self._index, Noise(1, alpha), d, p, r_max)
+
+    def tables(self) -> TablesAnswer:
+        """What the table has."""
+        return answering.answer_tables(self._index, self._name)

@@ -1,0 +1,263 @@
+"""Both clients against the real service, on a socket and in process, compared with ``ellzero.certificates``."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from fractions import Fraction
+
+import anyio
+import httpx2
+import numpy as np
+import pytest
+from client.loopback import serving, started
+from command_line import Ellzero
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from ellzero.certificates import (
+    Noise,
+    Votes,
+    certify,
+    column,
+    gaussian_l0_radius,
+    lower_bound,
+    min_count,
+    plan,
+    radius,
+    radius_from_votes,
+    reachable_radius,
+    sigma_for_alpha,
+)
+from ellzero.client import AsyncClient, Client, InvalidInput, NotAuthorised, ProblemReply, TooCostly
+from ellzero.serve.app import create_app
+from ellzero.serve.settings import ApiKey, ServeSettings
+
+NOISE = Noise(255, "0.2")
+D = 784
+KEY = "a key of these tests"
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(create_app(ServeSettings(log_level="error"))) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def service(url: str) -> Iterator[Client]:
+    with Client(url) as client:
+        yield client
+
+
+@asynccontextmanager
+async def in_process() -> AsyncIterator[AsyncClient]:
+    """The application without a socket."""
+    app = create_app(ServeSettings(log_level="error"))
+    async with (
+        started(app),
+        AsyncClient("http://service", transport=httpx2.ASGITransport(app)) as client,
+    ):
+        yield client
+
+
+@shared
+@given(st.floats(0, 1).filter(lambda p: p == 0 or p > 1e-100) | st.fractions(0, 1, max_denominator=10**40))
+def test_one_probability(service: Client, p: float | Fraction) -> None:
+    answer = service.radius(p, k=255, alpha=0.2, d=D)
+    assert answer.radius == radius(NOISE, p, D)
+    assert (answer.k, answer.alpha, answer.d) == (255, "1/5", D)
+    if p != 1:
+        certificate = certify(NOISE, p, D)
+        assert (answer.threshold, answer.next_threshold) == (certificate.threshold, certificate.next_threshold)
+
+
+@pytest.mark.parametrize("r", range(1, 9))
+def test_a_double_on_either_side_of_a_threshold(service: Client, r: int) -> None:
+    """The least double that certifies r, and the one before."""
+    least = service.thresholds(k=255, alpha="1/5", r_max=r).rows[r].min_p
+    asked = [least, float(np.nextafter(least, 0))]
+    assert [service.radius(p, k=255, alpha="1/5", d=D).radius for p in asked] == [r, r - 1]
+    assert service.radius(asked, k=255, alpha="1/5", d=D).radii == [r, r - 1]
+    assert service.radius(np.array([asked]), k=255, alpha="1/5", d=D).radii.tolist() == [[r, r - 1]]
+    threshold = service.thresholds(k=255, alpha="1/5", r_max=r).rows[r].threshold
+    assert service.radius(threshold, k=255, alpha="1/5", d=D).radius == radius(NOISE, threshold, D)
+
+
+def test_two_classes(service: Client) -> None:
+    noise = Noise(255, "0.1")
+    tops: list[str | float | Fraction] = ["0.48", 0.4, Fraction(1, 3)]
+    others: list[str | float | Decimal] = [0.01, "1/5", Decimal("0.33")]
+    expected = [radius(noise, p, D, p_b) for p, p_b in zip(tops, others, strict=True)]
+    assert expected[0] == 2
+    for p, p_b, certified in zip(tops, others, expected, strict=True):
+        assert service.radius(p, p_b=p_b, k=255, alpha="0.1", d=D).radius == certified
+    assert service.radius(tops, p_b=others, k=255, alpha="0.1", d=D).radii == expected
+    array = np.array([0.48, 0.2])
+    together = [radius(noise, p, D, "0.01") for p in array.tolist()]
+    assert service.radius(array, p_b="0.01", k=255, alpha="0.1", d=D).radii.tolist() == together
+    assert service.radius(array, p_b=[0.01, "0.01"], k=255, alpha="0.1", d=D).radii.tolist() == [
+        radius(noise, array[0], D, 0.01),
+        together[1],
+    ]
+
+
+def test_votes(service: Client) -> None:
+    counts = [0, 50_500, 70_136, 85_718, 85_719, 99_900, 100_000]
+    expected = [radius_from_votes(NOISE, Votes(count, 100_000, "0.001"), D) for count in counts]
+    assert service.radius(count=counts, n=100_000, k=255, alpha=0.2, d=D).radii == expected
+    array = np.array(counts, np.uint32).reshape(7, 1)
+    radii = service.radius(count=array, n=100_000, failure=0.001, k=255, alpha=0.2, d=D).radii
+    assert radii.tolist() == [[-1 if radius is None else radius] for radius in expected]
+    answer = service.radius(count=99_900, n=100_000, k=255, alpha=0.2, d=D)
+    assert (answer.radius, answer.count, answer.n) == (7, 99_900, 100_000)
+    assert answer.failure is not None
+    assert Fraction(answer.failure) == Fraction(1, 1000)
+    assert answer.p_lower is not None
+    low = Fraction(lower_bound(Votes(99_900, 100_000)))
+    assert 0 <= low - Fraction(answer.p_lower) < Fraction(1, 10**20)
+    assert (answer.min_count, answer.next_min_count) == tuple(min_count(NOISE, r, 100_000) for r in (7, 8))
+
+
+def test_thresholds(service: Client) -> None:
+    answer = service.thresholds(k=255, alpha=0.2)
+    expected = column(NOISE).rows
+    assert [(row.threshold, row.exact, row.min_p) for row in answer.rows[:50]] == [
+        (row.value, row.exact, row.min_p) for row in expected[:50]
+    ]
+    assert [row.r for row in answer.rows] == list(range(len(answer.rows)))
+    assert answer.end == "complete"
+
+
+def test_plans_and_comparisons_and_tables(service: Client) -> None:
+    found = plan(NOISE, 3, "0.99", "0.001", "0.9")
+    assert found is not None
+    answer = service.plan(k=255, alpha=0.2, r=3, p="0.99")
+    assert (answer.n, answer.min_count, answer.r) == (found.n, found.min_count, 3)
+    assert service.plan(k=255, alpha=0.2, n=1000, d=D, failure=0.01).r == reachable_radius(NOISE, 1000, "0.01", D)
+    compared = service.compare(alpha=0.8, d=D, p="0.99", r_max=2)
+    assert compared.discrete == radius(Noise(1, "0.8"), "0.99", D)
+    assert compared.gaussian == gaussian_l0_radius(sigma_for_alpha("0.8"), "0.99", D)
+    assert [row.r for row in compared.rows] == [0, 1, 2]
+    tables = service.tables()
+    assert ("1/5", 255) in {(one.alpha, one.k) for one in tables.columns}
+    assert service.health()
+    assert service.ready()
+
+
+def test_a_million_and_one_values(service: Client) -> None:
+    p = np.linspace(0, 1, 1_000_001)
+    answer = service.radius(p, k=255, alpha=0.2, d=D)
+    assert answer.radii.shape == p.shape
+    for at in (0, 500_000, 500_001, 990_000, 999_999, 1_000_000):
+        certified = radius(NOISE, float(p[at]), D)
+        assert answer.radii[at] == (-1 if certified is None else certified)
+
+
+def test_what_the_service_refuses(service: Client) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        service.radius("1.1", k=255, alpha="0.2", d=D)
+    assert (caught.value.field, caught.value.value) == ("p", "1.1")
+    assert caught.value.allowed == "a number from 0 to 1"
+    assert str(caught.value).startswith("p must be a number from 0 to 1; got '1.1' (HTTP 422, request ")
+    with pytest.raises(InvalidInput):
+        service.radius([], k=255, alpha="0.2", d=D)
+    with pytest.raises(InvalidInput):
+        service.radius(np.array([0.5, np.nan]), k=255, alpha="0.2", d=D)
+    with pytest.raises(TooCostly) as costly:
+        service.thresholds(k=1, alpha="0.500001")
+    assert costly.value.limit_seconds == 5.0
+
+
+def test_api_keys() -> None:
+    keys = {"tests": ApiKey(sha256=hashlib.sha256(KEY.encode()).hexdigest())}
+    with serving(create_app(ServeSettings(api_keys=keys, log_level="error"))) as url:
+        with Client(url, api_key=KEY) as client:
+            assert client.radius("0.99", k=255, alpha=0.2, d=D).radius == 3
+        for key in (None, "another key"):
+            with Client(url, api_key=key) as client, pytest.raises(NotAuthorised) as caught:
+                client.tables()
+            assert KEY not in str(caught.value)
+            assert str(key) not in str(caught.value)
+
+
+def test_asynchronously_on_a_socket_and_in_process(url: str) -> None:
+    async def ask(client: AsyncClient) -> None:
+        one = await client.radius(0.99, k=255, alpha=0.2, d=D)
+        some = await client.radius([0.99, "0.5"], k=255, alpha=0.2, d=D)
+        many = await client.radius(np.array([[0.99, 0.5]]), k=255, alpha=0.2, d=D)
+        votes = await client.radius(count=99_900, n=100_000, k=255, alpha=0.2, d=D)
+        assert (one.radius, some.radii, many.radii.tolist(), votes.radius) == (3, [3, None], [[3, -1]], 7)
+        assert (await client.thresholds(k=1, alpha="0.8", r_max=1)).rows[1].threshold == Decimal("0.875")
+        assert (await client.plan(k=255, alpha=0.2, r=3, p="0.99")).n == 2482
+        assert (await client.compare(alpha="0.8", d=5, p=0.9)).discrete == radius(Noise(1, "0.8"), 0.9, 5)
+        assert (await client.tables()).rows > 0
+        assert await client.health()
+        assert await client.ready()
+        with pytest.raises(ProblemReply):
+            await client.radius(2, k=255, alpha=0.2, d=D)
+
+    async def everywhere() -> None:
+        async with AsyncClient(url) as client:
+            await ask(client)
+        async with in_process() as client:
+            await ask(client)
+
+    anyio.run(everywhere)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "--p 0.99 --k 255 --alpha 0.2 --d 784",
+        "--p 99/100 --k 255 --alpha 1/5 --d 784",
+        "--p 0.2 --k 255 --alpha 0.2 --d 784",
+        "--p 0.9999 --k 255 --alpha 0.2 --d 2",
+        "--p 0.69686274509803921568999 --k 255 --alpha 0.2 --d 9",
+        "--count 99900 --n 100000 --k 255 --alpha 0.2 --d 784",
+        "--count 100 --n 1000 --failure 1e-9 --k 255 --alpha 0.2 --d 784",
+    ],
+)
+def test_the_command_says_the_same_by_a_service(ellzero: Ellzero, url: str, question: str) -> None:
+    for output in ("", " --json"):
+        local, remote = ellzero(f"radius {question}{output}"), ellzero(f"radius {question}{output} --server {url}")
+        assert local.code == 0
+        assert remote == local
+
+
+def test_the_command_has_what_a_service_tells(ellzero: Ellzero, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ELLZERO_SERVER", url)
+    two = "radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 784"
+    assert ellzero(two).out == "p = 0.48 against at most 0.01 for every other class\n2\n"
+    assert json.loads(ellzero(f"{two} --json").out)["radius"] == 2
+    assert ellzero("radius --p 1 --k 255 --alpha 0.1 --d 784").out == "p = 1\n784\n"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "--p 1.1 --k 255 --alpha 0.2 --d 784",
+        "--p x --k 255 --alpha 0.2 --d 784",
+        "--p 0.4 --p-b 2 --k 255 --alpha 0.2 --d 784",
+        "--count 3 --n 2 --k 255 --alpha 0.2 --d 784",
+        "--count 3 --n 4 --failure 2 --k 255 --alpha 0.2 --d 784",
+        "--p 0.9 --k 0 --alpha 0.2 --d 784",
+    ],
+)
+def test_the_command_refuses_what_it_refuses_without_a_service(ellzero: Ellzero, url: str, question: str) -> None:
+    local, remote = ellzero(f"radius {question}"), ellzero(f"radius {question} --server {url}")
+    assert remote.code == 2
+    assert remote == local
+
+
+def test_the_command_finds_its_key_in_the_environment(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {"tests": ApiKey(sha256=hashlib.sha256(KEY.encode()).hexdigest())}
+    with serving(create_app(ServeSettings(api_keys=keys, log_level="error"))) as url:
+        command = f"radius --p 0.99 --k 255 --alpha 0.2 --d 784 --server {url}"
+        refused = ellzero(command)
+        assert (refused.code, refused.out) == (1, "")
+        assert refused.err.startswith("ellzero: ")
+        assert refused.err.count("\n") == 1
+        monkeypatch.setenv("ELLZERO_API_KEY", KEY)
+        assert ellzero(command).out.splitlines()[-1] == "3"
