@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 
+from bench_serve import service
 from bench_tables import lookups, pipeline
 from measuring import REPEATS, Line, seconds
 
@@ -71,7 +72,16 @@ def whole_columns() -> Iterator[Line]:
 def main() -> None:
     print(f"Python {platform.python_version()}, {platform.machine()}, fastest of {REPEATS} runs\n")
     print(f"{'ratio':>9}  what")
-    for part in (paper_against_cell, exact_against_fast_column, cost_of_far_radii, whole_columns, lookups, pipeline):
+    parts = (
+        paper_against_cell,
+        exact_against_fast_column,
+        cost_of_far_radii,
+        whole_columns,
+        lookups,
+        service,
+        pipeline,
+    )
+    for part in parts:
         for line in part():
             print(f"{line.ratio:>9}  {line.what}  ({line.times})", flush=True)
 

@@ -1,0 +1,132 @@
+"""The application: settings in, an ASGI application out."""
+
+from asyncio import to_thread
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ellzero.serve.assets import Assets
+from ellzero.serve.keys import KeyCheck
+from ellzero.serve.lean import Lanes, LeanRoute
+from ellzero.serve.lifecycle import Lifecycle
+from ellzero.serve.logs import AccessLog
+from ellzero.serve.metrics import Metrics
+from ellzero.serve.middleware import REQUEST_ID, Limited, Observed
+from ellzero.serve.problems import Problem, problem_of
+from ellzero.serve.routes import add_routes
+from ellzero.serve.service import Service
+from ellzero.serve.settings import ServeSettings
+from ellzero.serve.wire import JsonResponse
+
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Application:
+    """The service as an ASGI application: FastAPI, and around it what every request passes through."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._metrics = Metrics()
+        self._lifecycle = Lifecycle(settings.drain_seconds)
+        self._service = Service(settings, self._metrics)
+        self.api = FastAPI(
+            title="ellzero",
+            summary="Exact certificates of ℓ0 robustness for randomly smoothed classifiers",
+            version=version("ellzero"),
+            lifespan=self._lifespan,
+            docs_url=None,
+            redoc_url=None,
+            exception_handlers={HTTPException: _as_problem},
+        )
+        self.api.router.route_class = LeanRoute
+        add_routes(self.api.router, self._service, self._metrics)
+        _add_operation(self.api, self._metrics, self._lifecycle)
+        _add_pages(self.api)
+        self._outermost = self._layered(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._outermost(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
+        self._service.load()
+        async with self._lifecycle.signals(self._reload):
+            yield
+        self._service.close()
+
+    async def _reload(self) -> None:
+        try:
+            await to_thread(self._service.load)
+        except Exception:
+            self._metrics.reloads.labels("failed").inc()
+            raise
+        self._metrics.reloads.labels("done").inc()
+
+    def _layered(self, settings: ServeSettings) -> ASGIApp:
+        """What a request passes through, from the inside out."""
+        app: ASGIApp = Lanes(self.api, self.api.routes)
+        if settings.api_keys:
+            app = KeyCheck(app, settings.api_keys)
+        if settings.cors_origins:
+            app = CORSMiddleware(
+                app,
+                allow_origins=settings.cors_origins,
+                allow_methods=["GET", "POST"],
+                allow_headers=["authorization", "content-type", "x-api-key", "x-request-id"],
+                expose_headers=["ellzero-source", "ellzero-conventions", "x-request-id"],
+            )
+        app = Limited(app, settings.max_concurrency, settings.max_body_bytes, settings.request_timeout)
+        return Observed(app, self._metrics, self._lifecycle, AccessLog(settings.log_format, settings.log_level))
+
+
+def create_app(settings: ServeSettings | None = None) -> Application:
+    """The service with these settings, by default those of the environment. The table is loaded when it starts."""
+    return Application(settings or ServeSettings())
+
+
+def _add_operation(app: FastAPI, metrics: Metrics, lifecycle: Lifecycle) -> None:
+    @app.get("/healthz")
+    async def healthz(request: Request) -> Response:
+        """The process lives."""
+        return JsonResponse({"status": "ok"})
+
+    @app.get("/readyz")
+    async def readyz(request: Request) -> Response:
+        """Requests should be sent here: the table is loaded, and the service is not on its way out."""
+        if lifecycle.draining:
+            raise Problem(503, "the service is shutting down", headers={"retry-after": "5"})
+        return JsonResponse({"status": "ready"})
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics_text(request: Request) -> Response:
+        return Response(metrics.text(), media_type=_PROMETHEUS)
+
+
+def _add_pages(app: FastAPI) -> None:
+    assets = Assets()
+
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return await to_thread(assets.page, request)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return await to_thread(assets.docs, request)
+
+    @app.get("/assets/{name}", include_in_schema=False)
+    async def asset(request: Request) -> Response:
+        found = await to_thread(assets.file, request)
+        if found is None:
+            raise HTTPException(404, "there is no such file")
+        return found
+
+
+async def _as_problem(request: Request, error: Exception) -> Response:
+    """What FastAPI itself raises: that there is no such path, or no such method."""
+    return problem_of(error).response(request.scope["path"], request.scope[REQUEST_ID])

@@ -1,0 +1,101 @@
+"""The command ``serve``."""
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+from typing import Any
+
+import click
+import uvicorn
+from pydantic import ValidationError
+from uvicorn.supervisors import Multiprocess
+
+from ellzero.certificates.commands import Command, Whole
+from ellzero.certificates.errors import InvalidInput
+from ellzero.serve.keys import new_key
+from ellzero.serve.logs import log_config
+from ellzero.serve.metrics import SHARED_DIRECTORY
+from ellzero.serve.settings import PREFIX, ServeSettings
+from ellzero.tables import Table
+
+_APPLICATION = "ellzero.serve.app:create_app"
+
+
+@click.command("serve", cls=Command)
+@click.option("--tables", help="Path or URI of the table; by default the one that ships.")
+@click.option("--host", help="Address to listen on; 127.0.0.1 by default.")
+@click.option("--port", type=Whole(), help="Port to listen on; 8000 by default, 0 for any that is free.")
+@click.option("--workers", type=Whole(), help="Processes that serve; 1 by default.")
+@click.option("--new-key", "name", metavar="NAME", help="Print a fresh API key and its setting, and do not serve.")
+def serve_command(tables: str | None, host: str | None, port: Any, workers: Any, name: str | None) -> None:
+    """Serve certified radii over HTTP, and the page.
+
+    Every setting is also an environment variable, such as ELLZERO_SERVE_PORT; options come first. SIGHUP loads the
+    table anew, SIGTERM lets requests finish.
+    """
+    if name is not None:
+        _print_new_key(name)
+        return
+    given = {"tables": tables, "host": host, "port": port, "workers": workers}
+    settings = _settings({key: value for key, value in given.items() if value is not None})
+    if settings.tables is not None:
+        Table.open(settings.tables)  # what is no table is told here, before anything is started
+    listener = _listener(settings)
+    bound = listener.getsockname()[1]
+    # Workers are fresh processes that read their settings from the environment.
+    os.environ |= {f"{PREFIX}{key.upper()}": str(value) for key, value in given.items() if value is not None}
+    config = uvicorn.Config(
+        _APPLICATION,
+        factory=True,
+        workers=settings.workers,
+        loop="uvloop",
+        http="httptools",
+        access_log=False,
+        log_config=log_config(settings.log_format, settings.log_level),
+        timeout_keep_alive=settings.keep_alive,
+        timeout_graceful_shutdown=int(settings.request_timeout) + 1,
+        server_header=False,
+    )
+    host_shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    click.echo(f"ellzero: http://{host_shown}:{bound} (the API at /docs); Ctrl-C ends it", err=True)
+    # uvicorn passes the signal that ended it on, once all is done: that is an end as it should be.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if settings.workers == 1:
+        uvicorn.Server(config).run(sockets=[listener])
+        return
+    with tempfile.TemporaryDirectory(prefix="ellzero-metrics-") as shared:
+        os.environ[SHARED_DIRECTORY] = shared
+        Multiprocess(config, sockets=[listener]).run()
+
+
+def _settings(given: dict[str, Any]) -> ServeSettings:
+    try:
+        return ServeSettings(**given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = str(first["loc"][0])
+        where = field if field in given else f"{PREFIX}{field.upper()}"
+        raise InvalidInput(where, first["msg"][:1].lower() + first["msg"][1:], first["input"]) from None
+
+
+def _listener(settings: ServeSettings) -> socket.socket:
+    """A socket that listens, so that an address in use is told before the table is loaded."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or str(error)
+        raise click.ClickException(f"cannot listen on {settings.host} port {settings.port}: {reason}") from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _print_new_key(name: str) -> None:
+    key, digest = new_key()
+    click.echo(f"key for the caller, shown only now: {key}")
+    click.echo(f'setting: {PREFIX}API_KEYS=\'{{"{name}": {{"sha256": "{digest}"}}}}\'')

@@ -1,0 +1,57 @@
+"""What the service counts of itself, for Prometheus."""
+
+import os
+from functools import cache
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+# Set by the command when several processes serve; prometheus_client reads it when it is imported.
+SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+_LATENCIES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_BATCHES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+
+
+class Metrics:
+    """The counters of one application."""
+
+    def __init__(self) -> None:
+        registry = CollectorRegistry()
+        self._registry = registry
+        requests = Counter("ellzero_requests", "Requests answered", ("route", "method", "status"), registry=registry)
+        latency = Histogram(
+            "ellzero_request_seconds", "Seconds to answer", ("route",), buckets=_LATENCIES, registry=registry
+        )
+        answers = Counter(
+            "ellzero_answers", "Answers that the table had, or that had to be computed", ("source",), registry=registry
+        )
+        self.columns_computed = Counter("ellzero_columns_computed", "Columns computed on demand", registry=registry)
+        self.batch_values = Histogram(
+            "ellzero_batch_values", "Values in a batch request", buckets=_BATCHES, registry=registry
+        )
+        self.columns_loaded = Gauge(
+            "ellzero_table_columns", "Columns of the table", registry=registry, multiprocess_mode="livemax"
+        )
+        self.reloads = Counter("ellzero_table_reloads", "Reloads of the table", ("outcome",), registry=registry)
+
+        # Finding a labelled metric takes longer than counting; the labels are few.
+        self._request = cache(requests.labels)
+        self._latency = cache(latency.labels)
+        self._answer = cache(answers.labels)
+
+    def requested(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        self._request(route, method, status).inc()
+        self._latency(route).observe(seconds)
+
+    def answered(self, source: str) -> None:
+        """Count an answer by where it came from."""
+        self._answer(source).inc()
+
+    def text(self) -> bytes:
+        """Everything in Prometheus' text format; of all processes if several serve."""
+        if SHARED_DIRECTORY in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+            return generate_latest(registry)
+        return generate_latest(self._registry)

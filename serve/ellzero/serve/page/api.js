@@ -1,0 +1,65 @@
+// Questions to the service that this page came from.
+
+const KEY = "ellzero-api-key";
+
+/** What went wrong, in words, and the field that it is about (null if none). status 0: no answer at all. */
+export class Problem extends Error {
+  constructor(status, detail, field = null) {
+    super(detail);
+    this.status = status;
+    this.field = field;
+  }
+}
+
+/** The answer to GET v1/<name>; empty parameters are left out. Throws Problem, or AbortError once `signal` is aborted. */
+export async function ask(name, parameters, signal) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  const headers = { accept: "application/json" };
+  const key = sessionStorage.getItem(KEY);
+  if (key) headers["x-api-key"] = key;
+  let response;
+  try {
+    response = await fetch(`v1/${name}?${new URLSearchParams(given)}`, { headers, signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new Problem(0, "The service cannot be reached. Is it still running?");
+  }
+  const body = await response.json().catch(() => null);
+  signal.throwIfAborted();
+  if (response.ok && body !== null) return body;
+  throw new Problem(response.status, explained(response.status, body), body?.field ?? null);
+}
+
+/** Keep a key until the tab is closed, without the characters that no header can carry. */
+export function keepKey(key) {
+  sessionStorage.setItem(KEY, key.replace(/[^\x20-\x7e]/g, "").trim());
+}
+
+export function hasKey() {
+  return sessionStorage.getItem(KEY) !== null;
+}
+
+/**
+ * `work(signal, ...)` such that each call ends the one before: an old answer never overwrites a newer one. Problems go to
+ * `failed`; an abort is silent.
+ */
+export function latest(work, failed = () => {}) {
+  let controller = new AbortController();
+  return async (...args) => {
+    controller.abort();
+    controller = new AbortController();
+    const { signal } = controller;
+    try {
+      await work(signal, ...args);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof Problem)) throw error;
+      failed(error);
+    }
+  };
+}
+
+function explained(status, body) {
+  if (typeof body?.detail === "string" && body.detail) return body.detail;
+  return `The service answered with an error (${status}).`;
+}

@@ -1,0 +1,39 @@
+// Exact numbers: decimal or fraction text → BigInt ratios. Doubles appear only as places on the screen.
+
+/** "0.99", "1e-3" or "4/5" as {num, den} with den > 0; null if the text is no such number. */
+export function rational(text) {
+  const trimmed = text.trim();
+  const fraction = /^(\d{1,200})\s*\/\s*(\d{1,200})$/.exec(trimmed);
+  if (fraction) {
+    const den = BigInt(fraction[2]);
+    return den === 0n ? null : { num: BigInt(fraction[1]), den };
+  }
+  const decimal = /^(\d{0,200})(?:\.(\d{0,200}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(trimmed);
+  if (!decimal || !(decimal[1] || decimal[2])) return null;
+  const [, whole, part = "", exponent = "0"] = decimal;
+  const scale = Number(exponent) - part.length;
+  const digits = BigInt(whole + part);
+  return scale >= 0 ? { num: digits * 10n ** BigInt(scale), den: 1n } : { num: digits, den: 10n ** BigInt(-scale) };
+}
+
+/** Whether the text is a number strictly above a half. */
+export function aboveHalf(text) {
+  const value = rational(text);
+  return value !== null && 2n * value.num > value.den;
+}
+
+/**
+ * Where a probability lies on the axis of certainty: −log10(1 − x), from the exact 1 − x. null at 1, which is infinitely
+ * far up, and for what is no probability.
+ */
+export function height(text) {
+  const value = rational(text);
+  if (value === null || value.num >= value.den) return null;
+  return log10(value.den) - log10(value.den - value.num);
+}
+
+/** log10 of a positive BigInt of any size, to about 15 digits. */
+function log10(value) {
+  const text = value.toString();
+  return Math.log10(Number(`${text[0]}.${text.slice(1, 18)}`)) + text.length - 1;
+}

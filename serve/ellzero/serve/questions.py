@@ -1,0 +1,197 @@
+"""What may be asked: the fields of each request."""
+
+from functools import lru_cache
+from typing import Annotated, Self, TypeAlias, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ellzero.certificates import InvalidInput, Noise, Votes
+from ellzero.certificates._inputs import MAX_DIMENSION
+from ellzero.certificates.noise import MAX_K
+from ellzero.certificates.tails import MAX_VOTES
+from ellzero.serve.fields import QUERY, Many, Number, Whole
+from ellzero.serve.problems import Problem
+from ellzero.tables.answering import MOST_COMPARED
+
+Exact: TypeAlias = str | float | int
+M = TypeVar("M", bound=BaseModel)
+
+FAILURE = "0.001"
+POWER = "0.9"
+_MOST_QUERY_BYTES = 8_192
+
+K = Annotated[int, Whole(1, MAX_K), Field(description="Number of categories minus one: 255 for bytes, 1 for bits.")]
+Alpha = Annotated[
+    Exact,
+    Number(ends_included=False),
+    Field(description="Total probability of staying, strictly between 0 and 1, such as 0.8 or 4/5."),
+]
+D = Annotated[int, Whole(1, MAX_DIMENSION), Field(description="Number of coordinates.")]
+P = Annotated[Exact, Number(), Field(description="Lower bound of the probability of the top class.")]
+RunnerUp = Annotated[Exact, Number(), Field(description="Upper bound of the probability of every other class.")]
+Count = Annotated[int, Whole(0, MAX_VOTES), Field(description="Votes for the top class, which other votes chose.")]
+N = Annotated[int, Whole(1, MAX_VOTES), Field(description="Votes in all.")]
+Failure = Annotated[
+    Exact, Number(ends_included=False), Field(description=f"Probability of a false certificate; {FAILURE} by default.")
+]
+Power = Annotated[
+    Exact,
+    Number(ends_included=False),
+    Field(description=f"Probability with which such an input is certified; {POWER} by default."),
+]
+R = Annotated[int, Whole(0, MAX_DIMENSION), Field(description="Wanted radius.")]
+RMax = Annotated[int, Whole(0, MAX_DIMENSION), Field(description="Last radius; without it up to saturation.")]
+RCompared = Annotated[int, Whole(0, MOST_COMPARED), Field(description="Compare the thresholds up to this radius too.")]
+
+
+class Question(BaseModel):
+    """A noise, and what is asked of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    k: K
+    alpha: Alpha
+
+    @property
+    def noise(self) -> Noise:
+        """The noise, exact."""
+        return _noise(self.k, self.alpha)
+
+
+class RadiusQuestion(Question):
+    """A probability, with a runner-up perhaps, or votes."""
+
+    d: D
+    p: P | None = None
+    p_b: RunnerUp | None = None
+    count: Count | None = None
+    n: N | None = None
+    failure: Failure | None = None
+
+    @model_validator(mode="after")
+    def _is_one_question(self) -> Self:
+        _check_evidence(self.p, self.p_b, self.count, self.n, self.failure)
+        return self
+
+    @property
+    def votes(self) -> Votes | None:
+        """The votes, if they are what was given."""
+        if self.count is None or self.n is None:
+            return None
+        return Votes(self.count, self.n, FAILURE if self.failure is None else self.failure)
+
+
+class RadiiQuestion(Question):
+    """Many probabilities, with runners-up perhaps, or many counts of n votes each."""
+
+    d: D
+    p: Annotated[list[Exact], Many(Number()), Field(description="Lower bounds of the probability.")] | None = None
+    p_b: (
+        Annotated[Exact | list[Exact], Many(Number(), or_one=True), Field(description="One for all, or one each.")]
+        | None
+    ) = None
+    count: Annotated[list[int], Many(Whole(0, MAX_VOTES)), Field(description="Votes for the top class.")] | None = None
+    n: N | None = None
+    failure: Failure | None = None
+
+    @model_validator(mode="after")
+    def _is_one_question(self) -> Self:
+        _check_evidence(self.p, self.p_b, self.count, self.n, self.failure)
+        return self
+
+
+class ArrayQuestion(Question):
+    """What goes with an array of probabilities, or with n of counts."""
+
+    d: D
+    p_b: RunnerUp | None = None
+    n: N | None = None
+    failure: Failure | None = None
+
+    @model_validator(mode="after")
+    def _is_one_question(self) -> Self:
+        values = "the array"
+        p, counts = (values, None) if self.n is None else (None, values)
+        _check_evidence(p, self.p_b, counts, self.n, self.failure)
+        return self
+
+
+class ThresholdsQuestion(Question):
+    """A column, up to a radius or up to saturation."""
+
+    r_max: RMax | None = None
+
+
+class PlanQuestion(Question):
+    """A radius and a probability, to be told the votes; or votes and d, to be told the radius."""
+
+    r: R | None = None
+    p: P | None = None
+    n: N | None = None
+    d: D | None = None
+    failure: Failure = FAILURE
+    power: Power | None = None
+
+
+class CompareQuestion(BaseModel):
+    """Bits under discrete noise, and under Gaussian noise that keeps them as often."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    alpha: Annotated[Exact, Number(ends_included=False), Field(description="Probability of staying, above 1/2.")]
+    d: D
+    k: Annotated[int, Whole(1, 1), Field(description="1: the comparison is one of bits.")] = 1
+    p: P | None = None
+    r_max: RCompared | None = None
+
+    @property
+    def noise(self) -> Noise:
+        """The discrete noise, exact."""
+        return _noise(self.k, self.alpha)
+
+
+def asked(model: type[M], query: bytes) -> M:
+    """The question in a query string; a field that comes twice or that nobody knows is an error."""
+    if len(query) > _MOST_QUERY_BYTES:
+        raise Problem(422, f"the query is longer than {_MOST_QUERY_BYTES} bytes", field="query", allowed="shorter")
+    try:
+        pairs = _pairs(query.decode("ascii"))
+    except ValueError:
+        raise Problem(400, "the query is not made of name=value pairs in UTF-8") from None
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)[:80]
+        raise Problem(422, f"{twice} is given more than once", field=twice, allowed="given once")
+    return model.model_validate(fields, context=QUERY)
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    """Names and values; what needs no unquoting, as numbers do not, is split at once."""
+    if "%" in query or "+" in query:
+        return parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
+    parts = [part.partition("=") for part in query.split("&") if part]
+    if not all(equals for _, equals, _ in parts):
+        raise ValueError(query)
+    return [(name, value) for name, _, value in parts]
+
+
+def _check_evidence(p: object, p_b: object, count: object, n: object, failure: object) -> None:
+    """Either p, with p_b perhaps, or count and n, with failure perhaps."""
+    if p is None and count is None and n is None:
+        raise InvalidInput("p", "given, or count and n in its place", None)
+    if p is not None and (count is not None or n is not None):
+        raise InvalidInput("p", "given without count and n, or they without it", p)
+    if (count is None) != (n is None):
+        raise InvalidInput("n" if n is None else "count", "given with the other: count of n votes", None)
+    if p is None and p_b is not None:
+        raise InvalidInput("p_b", "given with p only", p_b)
+    if p is not None and failure is not None:
+        raise InvalidInput("failure", "given with count and n only", failure)
+
+
+@lru_cache(4_096)
+def _noise(k: int, alpha: Exact) -> Noise:
+    """Noises are few and asked often; making one takes microseconds."""
+    return Noise(k, alpha)

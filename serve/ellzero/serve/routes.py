@@ -1,0 +1,150 @@
+"""The routes: each reads a question, asks the service, and writes the answer."""
+
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+import pyarrow as pa
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ellzero.client.answers import (
+    CONVENTIONS,
+    CompareAnswer,
+    PlanAnswer,
+    RadiiAnswer,
+    RadiusAnswer,
+    TablesAnswer,
+    ThresholdsAnswer,
+)
+from ellzero.serve.metrics import Metrics
+from ellzero.serve.negotiation import preferred
+from ellzero.serve.openapi import batch_body, binary, problems, query_of
+from ellzero.serve.problems import Problem, problem_of
+from ellzero.serve.questions import (
+    ArrayQuestion,
+    CompareQuestion,
+    PlanQuestion,
+    RadiiQuestion,
+    RadiusQuestion,
+    ThresholdsQuestion,
+    asked,
+)
+from ellzero.serve.service import Service
+from ellzero.serve.wire import JSON, NPY, JsonResponse, read_npy, written_npy
+from ellzero.tables import FoundColumn, answering, exchange, shard
+
+CSV = "text/csv"
+ARROW = "application/vnd.apache.arrow.stream"
+# What has no place for the conventions in its body has them here; headers are Latin letters only.
+_CONVENTIONS = {"ellzero-conventions": "; ".join(f"{name}: {text}" for name, text in asdict(CONVENTIONS).items())}
+
+
+def add_routes(router: APIRouter, service: Service, metrics: Metrics) -> None:
+    """Add the routes of /v1, answered by a service."""
+
+    def answered(answer: RadiusAnswer | RadiiAnswer) -> JsonResponse:
+        metrics.answered(answer.source)
+        return JsonResponse(answer)
+
+    @router.get(
+        "/v1/radius",
+        responses={200: {"model": RadiusAnswer}, **problems(400)},
+        openapi_extra={"parameters": query_of(RadiusQuestion)},
+    )
+    async def radius(request: Request) -> Response:
+        """The certified radius of a probability p, with a runner-up p_b perhaps, or of count of n votes."""
+        return answered(await service.radius(asked(RadiusQuestion, request.scope["query_string"])))
+
+    @router.post(
+        "/v1/radius",
+        responses={200: {"model": RadiiAnswer, "content": binary(NPY)}, **problems(400, 408, 413, 415)},
+        openapi_extra={"parameters": query_of(ArrayQuestion, required=False), "requestBody": batch_body(RadiiQuestion)},
+    )
+    async def radii(request: Request) -> Response:
+        """The certified radii of many probabilities or counts: JSON, or a `.npy` array with the rest in the query.
+
+        A `.npy` body is one-dimensional, float64 probabilities or, if n is given, int64 counts; so is the reply, int32
+        with −1 to abstain.
+        """
+        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        query = request.scope["query_string"]
+        if kind == NPY:
+            question = asked(ArrayQuestion, query)
+            values = read_npy(await _body(request), counts=question.n is not None)
+            metrics.batch_values.observe(len(values))
+            found = await service.array(question, values)
+            metrics.answered(found.source)
+            return Response(written_npy(found.radii), 200, {"ellzero-source": found.source, **_CONVENTIONS}, NPY)
+        if kind != JSON:
+            raise Problem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
+        if query:
+            raise Problem(422, "with JSON every field is in the body, not in the query", field="query", allowed="none")
+        batch = RadiiQuestion.model_validate(_json(await _body(request)))
+        metrics.batch_values.observe(len(batch.p or batch.count or ()))
+        return answered(await service.radii(batch))
+
+    @router.get(
+        "/v1/thresholds",
+        responses={200: {"model": ThresholdsAnswer, "content": binary(CSV, ARROW)}, **problems(400, 406)},
+        openapi_extra={"parameters": query_of(ThresholdsQuestion)},
+    )
+    async def thresholds(request: Request) -> Response:
+        """The thresholds of one noise, as JSON, CSV or an Arrow stream: p certifies r iff it exceeds that of r."""
+        kind = preferred(request.headers.get("accept"), (JSON, CSV, ARROW))
+        found = await service.thresholds(asked(ThresholdsQuestion, request.scope["query_string"]))
+        metrics.answered(found.source.value)
+        return await service.compute(_column_response, found, kind)
+
+    @router.get(
+        "/v1/plan",
+        responses={200: {"model": PlanAnswer}, **problems(400)},
+        openapi_extra={"parameters": query_of(PlanQuestion)},
+    )
+    async def plan(request: Request) -> Response:
+        """How many votes radius r needs for inputs of probability p; or how far n votes reach among d coordinates."""
+        return JsonResponse(await service.plan(asked(PlanQuestion, request.scope["query_string"])))
+
+    @router.get(
+        "/v1/compare",
+        responses={200: {"model": CompareAnswer}, **problems(400)},
+        openapi_extra={"parameters": query_of(CompareQuestion)},
+    )
+    async def compare(request: Request) -> Response:
+        """The discrete ℓ0 certificate of bits beside the Gaussian one that keeps them as often."""
+        return JsonResponse(await service.compare(asked(CompareQuestion, request.scope["query_string"])))
+
+    @router.get("/v1/tables", responses={200: {"model": TablesAnswer}, **problems()})
+    async def tables(request: Request) -> Response:
+        """What the table has; all else is computed on demand."""
+        return JsonResponse(await service.tables())
+
+
+async def _body(request: Request) -> bytes:
+    """The whole body, unless it is too large."""
+    try:
+        return await request.body()
+    except HTTPException as error:  # the limit would answer it in plain text
+        raise problem_of(error) from None
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"the body is not JSON: {error}") from None
+
+
+def _column_response(found: FoundColumn, kind: str) -> Response:
+    headers = {"ellzero-source": found.source.value, **_CONVENTIONS}
+    if kind == CSV:
+        return Response("\n".join([*exchange.to_csv([found.part]), ""]), 200, headers, CSV)
+    if kind == ARROW:
+        sink = pa.BufferOutputStream()
+        table = shard.arrow([found.part])
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return Response(sink.getvalue().to_pybytes(), 200, headers, ARROW)
+    return JsonResponse(answering.column_answer(found))

@@ -1,0 +1,217 @@
+"""Questions to answers, without blocking: what is at hand is answered at once, the rest in threads and within a limit.
+
+Concurrent questions that need the same missing column wait for one computation of it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ellzero.certificates import InvalidInput, Noise
+from ellzero.certificates._inputs import failure_probability, probability
+from ellzero.certificates.commands import duration
+from ellzero.client.answers import CompareAnswer, PlanAnswer, RadiiAnswer, RadiiArray, RadiusAnswer, TablesAnswer
+from ellzero.serve import costs
+from ellzero.serve.metrics import Metrics
+from ellzero.serve.problems import Problem
+from ellzero.serve.questions import (
+    FAILURE,
+    POWER,
+    ArrayQuestion,
+    CompareQuestion,
+    Exact,
+    PlanQuestion,
+    RadiiQuestion,
+    RadiusQuestion,
+    ThresholdsQuestion,
+)
+from ellzero.serve.settings import ServeSettings
+from ellzero.tables import Found, FoundColumn, ThresholdIndex, answering
+from ellzero.tables.reference import LOCATION
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+_ZERO = Fraction(0)
+
+
+class Service:
+    """Answers from a table that may be exchanged while it runs."""
+
+    def __init__(self, settings: ServeSettings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._index = ThresholdIndex({})
+        self._walks: dict[Noise, asyncio.Future[None]] = {}
+        self._pool = ThreadPoolExecutor(settings.compute_threads, "ellzero-compute")
+        self._name = settings.tables or "reference"
+
+    def load(self) -> None:
+        """Load the table, or load it anew: requests go on with the old one until the new one is whole."""
+        # Arrow's other pools keep what reading took for the next time, which may never come.
+        pa.set_memory_pool(pa.system_memory_pool())
+        index = ThresholdIndex.open(self._settings.tables or str(LOCATION), self._settings.write_back)
+        pa.default_memory_pool().release_unused()
+        self._index = index
+        self._metrics.columns_loaded.set(len(index.noises))
+        _LOG.info("table loaded", extra={"fields": {"table": self._name, "columns": len(index.noises)}})
+
+    def close(self) -> None:
+        """Let go of the threads; work that has not begun is dropped."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def radius(self, question: RadiusQuestion) -> RadiusAnswer:
+        """The radius of a probability, with a runner-up perhaps, or of votes; and why."""
+        noise, d, votes, top = question.noise, question.d, question.votes, question.p
+        if votes is not None:
+            await self._bring(noise, _reach(votes.count, votes.n, votes.failure), d)
+            return await self.compute(answering.answer_votes, self._index, noise, votes, d)
+        p = probability(top, "p")
+        if question.p_b is not None:
+            p_b = probability(question.p_b, "p_b")
+            self._afford(costs.two_class_seconds(noise, min(p_b, 1 - p), d))
+            await self._bring(noise, max(p, 1 - p_b), d)
+            return await self.compute(answering.answer_two_classes, self._index, noise, top, question.p_b, d)
+        found = self._index.find(noise, p, d)
+        if found is None:
+            await self._bring(noise, p, d)
+            found = await self._settled(noise, p, d)
+        return answering.explained(self._index, noise, p, d, found, str(top))
+
+    async def radii(self, question: RadiiQuestion) -> RadiiAnswer:
+        """The radii of many probabilities, or of many counts."""
+        noise, d, counts, values = question.noise, question.d, question.count, question.p or []
+        if counts is not None and question.n is not None:
+            failure = FAILURE if question.failure is None else question.failure
+            await self._bring_counts(noise, np.array(counts), question.n, failure, d)
+            return await self.compute(answering.answer_counts, self._index, noise, counts, question.n, failure, d)
+        written = {value for value in values if type(value) is not float}
+        doubles = [value for value in values if type(value) is float and value < 1.0]
+        tops = [probability(value, "p") for value in {*written, max(doubles, default=0.0)}]
+        reach = max((top for top in tops if top < 1), default=_ZERO)
+        if question.p_b is None:
+            self._afford(costs.numbers_seconds(len(values) if written else 0))
+        else:
+            others = question.p_b if isinstance(question.p_b, list) else [question.p_b]
+            reach = max(reach, self._afford_two_classes(noise, len(values), others, d))
+        await self._bring(noise, reach, d)
+        return await self.compute(answering.answer_list, self._index, noise, values, d, question.p_b)
+
+    async def array(self, question: ArrayQuestion, values: NDArray[Any]) -> RadiiArray:
+        """The radii of an array of probabilities, or of counts."""
+        noise, d = question.noise, question.d
+        failure = FAILURE if question.failure is None else question.failure
+        answering.check_number(len(values))
+        if question.n is not None:
+            await self._bring_counts(noise, values, question.n, failure, d)
+        else:
+            below = values[(values < 1.0) & (values > 0.0)]
+            reach = Fraction(float(below.max())) if below.size else _ZERO
+            if question.p_b is not None:
+                reach = max(reach, self._afford_two_classes(noise, len(values), [question.p_b], d))
+            await self._bring(noise, reach, d)
+        arguments = (values, d, question.n, failure, question.p_b)
+        return await self.compute(answering.answer_array, self._index, noise, *arguments)
+
+    async def thresholds(self, question: ThresholdsQuestion) -> FoundColumn:
+        """A column, up to a radius or up to saturation."""
+        noise, r_max = question.noise, question.r_max
+        self._afford(costs.column_seconds(noise, r_max))
+        return await self.compute(self._index.thresholds, noise, r_max)
+
+    async def plan(self, question: PlanQuestion) -> PlanAnswer:
+        """The votes that a radius needs, or the radius that votes reach."""
+        noise, r, p, n, d = question.noise, question.r, question.p, question.n, question.d
+        if r is not None and p is not None and n is None and d is None:
+            self._afford(costs.plan_seconds(noise, r))
+            power = POWER if question.power is None else question.power
+            return await self.compute(answering.answer_votes_needed, noise, r, p, question.failure, power)
+        if n is not None and d is not None and r is None and p is None and question.power is None:
+            await self._bring(noise, _reach(n, n, failure_probability(question.failure)), d)
+            return await self.compute(answering.answer_reach, self._index, noise, n, d, question.failure)
+        raise InvalidInput("r", "given with p (and power), to be told n; or n with d, to be told r", r)
+
+    async def compare(self, question: CompareQuestion) -> CompareAnswer:
+        """The discrete certificate beside the Gaussian."""
+        noise, d, p = question.noise, question.d, question.p
+        if p is not None:
+            await self._bring(noise, probability(p, "p"), d)
+        return await self.compute(answering.answer_comparison, self._index, noise, d, p, question.r_max)
+
+    async def tables(self) -> TablesAnswer:
+        """What the table has."""
+        return await self.compute(answering.answer_tables, self._index, self._name)
+
+    async def _settled(self, noise: Noise, p: Fraction, d: int) -> Found:
+        """The radius of p once its rows are at hand; a tie that the rows leave open takes a thread."""
+        index = self._index
+        found = index.find(noise, p, d)
+        return await self.compute(lambda: index.radius(p, noise, d)) if found is None else found
+
+    async def _bring(self, noise: Noise, p: Fraction, d: int) -> None:
+        """Have the rows at hand that p needs: computed once, whoever waits for them and however long."""
+        index = self._index
+        while not index.at_hand(noise, p, d):
+            walk = self._walks.get(noise)
+            mine = walk is None
+            if walk is None:
+                self._afford(costs.walk_seconds(noise, p, d))
+                self._metrics.columns_computed.inc()
+                walk = asyncio.get_running_loop().run_in_executor(self._pool, index.extend, noise, p, d)
+                self._walks[noise] = walk
+                walk.add_done_callback(lambda _: self._walks.pop(noise, None))
+            await self._in_time(asyncio.shield(walk))
+            if mine:  # as far as rows can go
+                return
+
+    async def _bring_counts(self, noise: Noise, counts: NDArray[Any], n: int, failure: Exact, d: int) -> None:
+        largest = int(counts.max())
+        if not 0 <= int(counts.min()) <= largest <= n:
+            raise InvalidInput("count", f"an integer from 0 to n = {n}", largest)
+        reach = _reach(largest, n, failure_probability(failure))
+        self._afford(costs.counts_seconds(noise, len(np.unique(counts)), reach, d))
+        await self._bring(noise, reach, d)
+
+    def _afford_two_classes(self, noise: Noise, values: int, others: list[Exact], d: int) -> Fraction:
+        """Refuse what is too costly; otherwise the largest 1 − p_b below 1."""
+        rivals = [rival for rival in {probability(other, "p_b") for other in others} if rival > 0]
+        least = min(rivals, default=Fraction(1))
+        self._afford(values * costs.two_class_seconds(noise, least, d))
+        return 1 - least
+
+    async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Do something that takes time in a thread."""
+        return await self._in_time(asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments))
+
+    async def _in_time(self, work: Awaitable[T]) -> T:
+        """Wait no longer than a request may take; a thread that is at work goes on."""
+        try:
+            async with asyncio.timeout(self._settings.request_timeout):
+                return await work
+        except TimeoutError:
+            detail = f"no answer within {self._settings.request_timeout:g} seconds"
+            raise Problem(503, detail, "timeout", {"retry-after": "5"}) from None
+
+    def _afford(self, seconds: float) -> None:
+        limit = self._settings.max_seconds
+        if seconds > limit:
+            raise Problem(
+                422,
+                f"this would take about {duration(seconds)}, and the service computes for at most {limit:g} seconds a"
+                " request; precompute the column, or ask for less",
+                "too-costly",
+                expected_seconds=round(seconds, 1),
+                limit_seconds=limit,
+            )
+
+
+def _reach(count: int, n: int, failure: Fraction) -> Fraction:
+    """About the largest p for which so many votes speak: never above it by enough to matter for the cost."""
+    return 1 - max(Fraction(n - count, n), (1 - failure) / n)

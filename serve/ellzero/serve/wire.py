@@ -1,0 +1,60 @@
+"""How answers travel: JSON by orjson, Decimals as text; `.npy` for arrays."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from starlette.responses import Response
+
+from ellzero.certificates import InvalidInput
+
+NPY = "application/x-npy"
+JSON = "application/json"
+_NPY_ARRAY = "a .npy file of one dimension, float64 probabilities, or int64 counts if n is given"
+
+
+class JsonResponse(Response):
+    """A response whose body is anything that orjson knows, dataclasses included."""
+
+    def __init__(
+        self, content: Any, status: int = 200, headers: Mapping[str, str] | None = None, media_type: str = JSON
+    ) -> None:
+        super().__init__(orjson.dumps(content, default=_text), status, headers, media_type)
+
+
+def written_npy(array: NDArray[Any]) -> bytes:
+    """An array as the bytes of a `.npy` file."""
+    out = BytesIO()
+    np.save(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
+def read_npy(body: bytes, counts: bool) -> NDArray[Any]:
+    """The array in a `.npy` body, checked before anything of its size is made. Objects could run code: refused."""
+    stream = BytesIO(body)
+    wanted = np.dtype(np.int64 if counts else np.float64)
+    try:
+        version = npy.read_magic(stream)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read_header(stream)
+    except (ValueError, EOFError) as error:
+        raise InvalidInput("body", _NPY_ARRAY, f"bytes that are none ({error})"[:200]) from None
+    if dtype.newbyteorder("=") != wanted or dtype.hasobject:
+        raise InvalidInput("body", f"{_NPY_ARRAY}; here {wanted}", f"an array of {dtype}")
+    if len(shape) != 1:
+        raise InvalidInput("body", _NPY_ARRAY, f"an array of shape {shape}")
+    data = memoryview(body)[stream.tell() :]
+    if shape[0] < 1 or len(data) != shape[0] * dtype.itemsize:
+        raise InvalidInput("body", f"{_NPY_ARRAY}, with at least one value", f"{len(data)} bytes for {shape[0]} values")
+    return np.frombuffer(data, dtype).astype(wanted, copy=False)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Decimal):
+        return f"{value:f}"  # str would write 1E-20
+    raise TypeError(f"{type(value).__name__} does not travel")

@@ -1,0 +1,206 @@
+"""What cannot be answered is refused with a problem that says which field, which value, and what is allowed."""
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+from serve.test_batch import BYTES, NPY, npy
+from starlette.testclient import TestClient
+
+GOOD = {"p": "0.99", "k": "255", "alpha": "0.2", "d": "784"}
+VOTES = {"count": "90", "n": "100", "k": "255", "alpha": "0.2", "d": "784"}
+
+
+def check(response: Any, status: int, field: str | None = None) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = response.json()
+    assert problem["status"] == status
+    assert problem["type"].startswith("urn:ellzero:problem:")
+    assert problem["title"]
+    assert problem["detail"]
+    assert problem["request_id"] == response.headers["x-request-id"]
+    if field is not None:
+        assert problem["field"] == field
+        assert field in problem["detail"]
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("p", "1.5"),
+        ("p", "-0.1"),
+        ("p", "NaN"),
+        ("p", "abc"),
+        ("p", "false"),
+        ("p", ""),
+        ("p", "inf"),
+        ("p", "0." + "9" * 300),
+        ("p_b", "2"),
+        ("k", "0"),
+        ("k", "1000000000"),
+        ("k", "255.0"),
+        ("k", "9" * 400),
+        ("k", "٣"),
+        ("alpha", "0"),
+        ("alpha", "1"),
+        ("alpha", "1/0"),
+        ("alpha", "0." + "1" * 60),
+        ("alpha", "0.2\x00"),
+        ("d", "0"),
+        ("d", "-3"),
+        ("d", "1e3"),
+        ("d", str(2**31)),
+    ],
+)
+def test_a_wrong_value(client: TestClient, field: str, value: str) -> None:
+    problem = check(client.get("/v1/radius", params={**GOOD, field: value}), 422, field)
+    assert problem["allowed"]
+    assert problem["value"] is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"count": "101"}, "count"),
+        ({"count": "-1"}, "count"),
+        ({"n": "0"}, "n"),
+        ({"n": str(10**8 + 1)}, "n"),
+        ({"failure": "0"}, "failure"),
+        ({"failure": "1"}, "failure"),
+        ({"p": "0.9"}, "p"),
+        ({"p_b": "0.1"}, "p_b"),
+    ],
+)
+def test_wrong_votes(client: TestClient, changes: dict[str, str], field: str) -> None:
+    check(client.get("/v1/radius", params={**VOTES, **changes}), 422, field)
+
+
+@pytest.mark.parametrize("missing", ["p", "k", "alpha", "d"])
+def test_a_missing_field(client: TestClient, missing: str) -> None:
+    query = {name: value for name, value in GOOD.items() if name != missing}
+    check(client.get("/v1/radius", params=query), 422, missing)
+
+
+@pytest.mark.parametrize("missing", ["count", "n"])
+def test_votes_go_together(client: TestClient, missing: str) -> None:
+    check(client.get("/v1/radius", params={k: v for k, v in VOTES.items() if k != missing}), 422, missing)
+
+
+def test_a_field_that_nobody_knows_and_one_that_comes_twice(client: TestClient) -> None:
+    check(client.get("/v1/radius", params={**GOOD, "K": "3"}), 422, "K")
+    check(client.get("/v1/radius?p=0.9&p=0.8&k=1&alpha=0.8&d=9"), 422, "p")
+    check(client.get("/v1/radius?p=%ff&k=1&alpha=0.8&d=9"), 400)
+    check(client.get("/v1/radius?p"), 400)
+    check(client.get("/v1/radius?p=0." + "9" * 9000), 422)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"p": [0.9, False]}, "p"),
+        ({"p": [0.9, None]}, "p"),
+        ({"p": [[0.9]]}, "p"),
+        ({"p": [0.9, "abc"]}, "p"),
+        ({"p": [0.9, 1.5]}, "p"),
+        ({"p": [2]}, "p"),
+        ({"p": []}, "p"),
+        ({"p": 0.9}, "p"),
+        ({"p": {"0": 0.9}}, "p"),
+        ({"k": "255"}, "k"),
+        ({"k": 255.0}, "k"),
+        ({"k": True}, "k"),
+        ({"k": 10**9}, "k"),
+        ({"alpha": False}, "alpha"),
+        ({"alpha": 0}, "alpha"),
+        ({"d": None}, "d"),
+        ({"p_b": [0.1, 0.2, 0.3]}, "p_b"),
+        ({"unknown": 1}, "unknown"),
+    ],
+)
+def test_a_wrong_json_body(client: TestClient, changes: dict[str, Any], field: str) -> None:
+    check(client.post("/v1/radius", json={**BYTES, "p": [0.9, 0.99], **changes}), 422, field)
+
+
+@pytest.mark.parametrize("counts", [[101], [-1], [9.0], [True], ["9"]])
+def test_wrong_counts_in_json(client: TestClient, counts: list[Any]) -> None:
+    check(client.post("/v1/radius", json={**BYTES, "count": counts, "n": 100}), 422, "count")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[0.9]", b"null", b'{"p": [NaN]}', b"\xff", b"[" * 100_000])
+def test_what_is_no_json_object(client: TestClient, body: bytes) -> None:
+    response = client.post("/v1/radius", content=body, headers={"content-type": "application/json"})
+    check(response, response.status_code)
+    assert response.status_code in (400, 422)
+
+
+def _objects() -> bytes:
+    out = BytesIO()
+    np.save(out, np.array([0.9, None], dtype=object), allow_pickle=True)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        npy(np.array([0.9, np.nan])),
+        npy(np.array([0.9, 1.5])),
+        npy(np.array([-0.1])),
+        npy(np.array([0.9], np.float32)),
+        npy(np.array([1])),
+        npy(np.array(["0.9"])),
+        npy(np.array([0.9 + 0j])),
+        npy(np.array([[0.9]])),
+        npy(np.array(0.9)),
+        npy(np.array([])),
+        npy(np.array([0.9]))[:-1],
+        npy(np.array([0.9])) + b"\0",
+        npy(np.array([0.9]))[:9],
+        b"",
+        b"PK\x03\x04",
+        _objects(),
+    ],
+)
+def test_a_wrong_array(client: TestClient, body: bytes) -> None:
+    check(client.post("/v1/radius", params=BYTES, content=body, headers=NPY), 422)
+
+
+def test_an_array_with_a_header_that_promises_too_much(client: TestClient) -> None:
+    good = npy(np.array([0.9]))
+    huge = good.replace(b"'shape': (1,), }" + b" " * 10, b"'shape': (99999999999,), }")
+    assert huge != good
+    check(client.post("/v1/radius", params=BYTES, content=huge, headers=NPY), 422)
+
+
+def test_wrong_counts_in_an_array(client: TestClient) -> None:
+    for wrong in (np.array([101]), np.array([-1]), np.array([0.9])):
+        check(client.post("/v1/radius", params={**BYTES, "n": 100}, content=npy(wrong), headers=NPY), 422)
+
+
+def test_content_types_and_methods(client: TestClient) -> None:
+    check(client.post("/v1/radius", content=b"p=0.9", headers={"content-type": "text/plain"}), 415)
+    check(client.post("/v1/radius", content=b"{}"), 415)
+    check(client.post("/v1/radius?k=1", json={}), 422)
+    check(client.put("/v1/radius"), 405)
+    check(client.get("/v1/nothing"), 404)
+    check(client.get("/assets/..%2fcli.py"), 404)
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/v1/thresholds?k=255&alpha=0.2&r_max=-1", "r_max"),
+        ("/v1/thresholds?k=255", "alpha"),
+        ("/v1/plan?k=255&alpha=0.2", "r"),
+        ("/v1/plan?k=255&alpha=0.2&r=1&p=0.9&n=3", "r"),
+        ("/v1/plan?k=255&alpha=0.2&r=1&p=1.9", "p"),
+        ("/v1/plan?k=255&alpha=0.2&r=1&p=0.9&power=1", "power"),
+        ("/v1/compare?alpha=0.5&d=9&p=0.9", "alpha"),
+        ("/v1/compare?alpha=0.8&d=9&p=0.9&k=2", "k"),
+        ("/v1/compare?alpha=0.8&d=9&r_max=10", "r_max"),
+    ],
+)
+def test_wrong_values_elsewhere(client: TestClient, path: str, field: str) -> None:
+    check(client.get(path), 422, field)

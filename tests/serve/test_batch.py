@@ -1,0 +1,99 @@
+"""POST /v1/radius: many values at once, as JSON and as `.npy`."""
+
+from fractions import Fraction
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.typing import NDArray
+from oracles.strategies import noises
+from starlette.testclient import TestClient
+
+from ellzero.certificates import Noise, Votes, radius, radius_from_votes
+
+NPY = {"content-type": "application/x-npy"}
+BYTES: dict[str, Any] = {"k": 255, "alpha": "0.2", "d": 784}
+
+
+def npy(array: NDArray[Any]) -> bytes:
+    out = BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def post_array(client: TestClient, array: NDArray[Any], **query: Any) -> NDArray[Any]:
+    response = client.post("/v1/radius", params=query, content=npy(array), headers=NPY)
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/x-npy"
+    assert "at most r coordinates" in response.headers["ellzero-conventions"]
+    found: NDArray[Any] = np.load(BytesIO(response.content))
+    assert found.dtype == np.int32
+    return found
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_json_numbers_are_doubles_and_text_is_exact(client: TestClient, data: st.DataObject) -> None:
+    noise = data.draw(noises(max_k=20))
+    exact = st.fractions(0, 1, max_denominator=10**6)
+    values = data.draw(st.lists(st.one_of(st.floats(0, 1), exact.map(str), st.integers(0, 1)), min_size=1, max_size=8))
+    d = data.draw(st.integers(1, 40))
+    response = client.post("/v1/radius", json={"k": noise.k, "alpha": str(noise.alpha), "d": d, "p": values})
+    assert response.json()["radii"] == [radius(noise, value, d) for value in values]
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_runners_up_may_be_one_or_one_each(client: TestClient, data: st.DataObject) -> None:
+    noise = data.draw(noises(max_k=9))
+    pairs = data.draw(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=5))
+    body = {"k": noise.k, "alpha": str(noise.alpha), "d": 20, "p": [p for p, _ in pairs]}
+    each = client.post("/v1/radius", json={**body, "p_b": [p_b for _, p_b in pairs]}).json()["radii"]
+    assert each == [radius(noise, p, 20, p_b) for p, p_b in pairs]
+    one = client.post("/v1/radius", json={**body, "p_b": "1/4"}).json()["radii"]
+    assert one == [radius(noise, p, 20, Fraction(1, 4)) for p, _ in pairs]
+
+
+def test_counts_of_votes(client: TestClient) -> None:
+    counts = [0, 500, 513, 900, 990, 999, 1000]
+    expected = [radius_from_votes(Noise(255, "0.2"), Votes(count, 1000, "0.01"), 784) for count in counts]
+    response = client.post("/v1/radius", json={**BYTES, "count": counts, "n": 1000, "failure": "0.01"})
+    assert response.json()["radii"] == expected
+    found = post_array(client, np.array(counts), **BYTES, n=1000, failure="0.01")
+    assert found.tolist() == [-1 if one is None else one for one in expected]
+
+
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_an_array_of_doubles(client: TestClient, values: list[float]) -> None:
+    found = post_array(client, np.array(values), **BYTES)
+    expected = [radius(Noise(255, "0.2"), value, 784) for value in values]
+    assert found.tolist() == [-1 if one is None else one for one in expected]
+
+
+def test_an_array_against_a_runner_up(client: TestClient) -> None:
+    values = [0.4, 0.6, 0.9, 0.99]
+    expected = [radius(Noise(255, "0.2"), value, 784, "0.05") for value in values]
+    assert post_array(client, np.array(values), **BYTES, p_b="0.05").tolist() == expected
+
+
+def test_a_million_values_and_no_more(client: TestClient) -> None:
+    values = np.random.default_rng(1).uniform(0.4, 1, 1_000_000)
+    found = post_array(client, values, **BYTES)
+    some = slice(None, None, 50_001)
+    expected = [radius(Noise(255, "0.2"), value, 784) for value in values[some].tolist()]
+    assert found[some].tolist() == [-1 if one is None else one for one in expected]
+    body = orjson.dumps({**BYTES, "p": values.tolist()})
+    listed = client.post("/v1/radius", content=body, headers={"content-type": "application/json"})
+    assert listed.json()["radii"][:1000] == [None if one < 0 else one for one in found[:1000].tolist()]
+    too_many = client.post("/v1/radius", params=BYTES, content=npy(np.ones(1_000_001)), headers=NPY)
+    assert too_many.status_code == 422
+    assert "1,000,000" in too_many.json()["detail"]
+
+
+@pytest.mark.parametrize("order", ["<f8", ">f8"])
+def test_arrays_of_either_byte_order(client: TestClient, order: str) -> None:
+    assert post_array(client, np.array([0.5, 0.9], order), **BYTES).tolist() == [-1, 2]

@@ -1,0 +1,73 @@
+"""Whatever is asked, the service answers as its description says, and never by failing.
+
+`make fuzz` asks a thousand times an operation; here it is fewer.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings, strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from serve.running import Running, running
+from serve.test_batch import NPY, npy
+
+from ellzero.serve import ServeSettings, create_app
+
+EXAMPLES = int(os.environ.get("ELLZERO_FUZZ_EXAMPLES", "40"))
+CHECKS = [
+    not_a_server_error,
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> bytes:
+    """Bytes that are a `.npy` file of the right kind, of another kind, or none."""
+    if draw(st.integers(0, 4)) == 0:
+        return draw(st.binary(max_size=300))
+    kind: Any = draw(st.sampled_from([np.float64, np.float64, np.int64, np.float32, np.bool_, np.dtype("U3")]))
+    values = draw(st.lists(st.one_of(st.floats(0, 1), st.floats(), st.integers(-9, 10**9)), max_size=9))
+    with np.errstate(all="ignore"):
+        data = npy(np.array(values).astype(kind, casting="unsafe"))
+    return data[: draw(st.integers(0, len(data)))] if draw(st.integers(0, 9)) == 0 else data
+
+
+@schemathesis.serializer(NPY["content-type"])
+def as_it_is(context: schemathesis.SerializationContext, value: object) -> bytes:
+    """The bytes of a body."""
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+schemathesis.openapi.format("binary", arrays())
+schema = schemathesis.openapi.from_dict(create_app(ServeSettings()).api.openapi())
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A real service that refuses long work soon; what it has answered is counted at the end."""
+    settings = {"max_seconds": 0.5, "log_level": "warning"}
+    with running(tmp_path_factory.mktemp("fuzz") / "log", settings=settings) as service:
+        yield service
+        failed = [line for line in service.log.read_text().splitlines() if '"status":5' in line]
+        assert not failed
+
+
+@schema.parametrize()
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_every_answer_is_as_described(case: "schemathesis.Case[Any]", fuzzed: Running) -> None:
+    case.call_and_validate(base_url=fuzzed.url, checks=CHECKS)

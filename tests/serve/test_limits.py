@@ -1,0 +1,90 @@
+"""What is too large, too much at once or too slow is refused, in bounded memory."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from serve.load import load
+from serve.running import Running, running
+
+MEGABYTE = 2**20
+
+
+def _connect(service: Running) -> socket.socket:
+    address = urlsplit(service.url)
+    assert address.port is not None
+    return socket.create_connection((address.hostname, address.port), timeout=30)
+
+
+def _send_body(service: Running, headers: str, pieces: Iterator[bytes]) -> bytes:
+    """The answer to a POST whose body may be longer than the service wants to hear."""
+    with _connect(service) as connection:
+        head = ["POST /v1/radius?k=1&alpha=0.8&d=9 HTTP/1.1", "host: x", "content-type: application/x-npy", headers]
+        connection.sendall("\r\n".join([*head, "", ""]).encode())
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it has heard enough
+        try:
+            return connection.recv(65_536)
+        except ConnectionResetError:
+            return b""
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_300_megabytes_are_refused_in_bounded_memory(tmp_path: Path, chunked: bool) -> None:
+    with running(tmp_path / "log") as service:
+        before = service.memory("VmHWM")
+        piece = bytes(MEGABYTE)
+        if chunked:
+            pieces = (b"100000\r\n" + piece + b"\r\n" for _ in range(300))
+            answer = _send_body(service, "transfer-encoding: chunked", pieces)
+        else:
+            answer = _send_body(service, f"content-length: {300 * MEGABYTE}", (piece for _ in range(300)))
+        assert b" 413 " in answer.splitlines()[0]
+        assert b"application/problem+json" in answer
+        assert service.memory("VmHWM") - before < 80 * MEGABYTE
+        assert service.process.poll() is None
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
+    head = ["POST /v1/radius HTTP/1.1", "host: x", "content-type: application/json", "content-length: 99"]
+    with running(tmp_path / "log", settings={"request_timeout": 0.5}) as service, _connect(service) as connection:
+        connection.sendall("\r\n".join([*head, "", "{"]).encode())
+        assert b" 408 " in connection.recv(65_536).splitlines()[0]
+
+
+def test_work_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
+    with running(tmp_path / "log", settings={"request_timeout": 0.05, "max_seconds": 600}) as service:
+        outcome = asyncio.run(load(service.url, "/v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.505", 1, 1))
+        assert outcome.statuses == {503: 1}
+        assert b"urn:ellzero:problem:timeout" in outcome.bodies.pop()
+
+
+def test_more_requests_at_once_than_allowed_are_told_to_come_back(tmp_path: Path) -> None:
+    with running(tmp_path / "log", settings={"max_concurrency": 5, "max_seconds": 600}) as service:
+        path = "/v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.505"
+        outcome = asyncio.run(load(service.url, path, connections=25, requests=1))
+        assert outcome.statuses[503] == 20
+        assert outcome.statuses[200] == 5
+        assert any(b"under way" in body for body in outcome.bodies)
+
+
+def test_health_is_answered_whatever_the_crowd(tmp_path: Path) -> None:
+    with running(tmp_path / "log", settings={"max_concurrency": 1, "max_seconds": 600}) as service:
+
+        async def crowd() -> int:
+            slow = asyncio.create_task(load(service.url, "/v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.505", 1, 1))
+            await asyncio.sleep(0.3)
+            health = await load(service.url, "/healthz", 1, 1)
+            await slow
+            return health.statuses[200]
+
+        started = time.monotonic()
+        assert asyncio.run(crowd()) == 1
+        assert time.monotonic() - started < 300

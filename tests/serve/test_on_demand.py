@@ -1,0 +1,90 @@
+"""Columns that the table lacks: computed once, kept, refused if too costly, written back if the operator allows it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from oracles.tables import exact_part
+from serve.load import load
+from serve.running import Running, running
+from starlette.testclient import TestClient
+
+from ellzero.certificates import Noise, radius
+from ellzero.serve import ServeSettings, create_app
+from ellzero.tables import Table
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    """A table of one column."""
+    uri = str(tmp_path / "table")
+    Table.create(uri).append([exact_part(Noise(255, "0.2"))])
+    return uri
+
+
+def asking(**settings: object) -> TestClient:
+    return TestClient(create_app(ServeSettings(log_level="error", **settings)))  # type: ignore[arg-type]
+
+
+def test_a_crowd_that_asks_for_an_absent_column_has_it_computed_once(service: Running) -> None:
+    before = service.metric("ellzero_columns_computed_total")
+    path = "/v1/radius?p=0.99999&d=150528&k=7&alpha=0.1337"
+    outcome = asyncio.run(load(service.url, path, connections=500, requests=20))
+    assert outcome.statuses == {200: 10_000}
+    assert outcome.dropped == outcome.refused == 0
+    assert len(outcome.bodies) == 1
+    assert f'"radius":{radius(Noise(7, "0.1337"), "0.99999", 150528)}'.encode() in outcome.bodies.pop()
+    assert service.metric("ellzero_columns_computed_total") - before == 1
+
+
+def test_what_is_too_costly_is_refused_with_the_limit(table: str) -> None:
+    with asking(tables=table, max_seconds=0.01) as client:
+        for query in (
+            "/v1/radius?p=0.999999&d=2000000000&k=1&alpha=0.5001",
+            "/v1/radius?p=0.6&p_b=0.000001&d=2000000000&k=1&alpha=0.5001",
+            "/v1/radius?count=99999999&n=100000000&d=2000000000&k=1&alpha=0.5001",
+            "/v1/thresholds?k=1&alpha=0.5001",
+        ):
+            response = client.get(query)
+            assert response.status_code == 422
+            problem = response.json()
+            assert problem["type"] == "urn:ellzero:problem:too-costly"
+            assert problem["limit_seconds"] == 0.01
+            assert "0.01 seconds" in problem["detail"]
+        batch = {"k": 1, "alpha": "0.5001", "d": 2_000_000_000, "p": [0.5, 0.999999]}
+        assert client.post("/v1/radius", json=batch).status_code == 422
+        assert client.get("/v1/radius?p=0.999999&d=784&k=255&alpha=0.2").json()["source"] == "table"
+
+
+def test_a_computed_column_is_kept(table: str) -> None:
+    with asking(tables=table) as client:
+        for _ in range(3):
+            assert client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3").json()["source"] == "computed"
+        assert "ellzero_columns_computed_total 1.0" in client.get("/metrics").text
+
+
+def test_a_column_is_written_back_only_if_the_operator_allows_it(table: str) -> None:
+    noise = Noise(9, "0.3")
+    with asking(tables=table) as client:
+        client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3")
+    assert noise not in Table.open(table).columns()
+    with asking(tables=table, write_back=True) as client:
+        client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3")
+    assert noise in Table.open(table).columns()
+    with asking(tables=table) as client:
+        assert client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3").json()["source"] == "table"
+
+
+def test_slow_work_does_not_hold_up_what_is_at_hand(tmp_path: Path) -> None:
+    with running(tmp_path / "log", settings={"max_seconds": 60}) as service:
+
+        async def both() -> tuple[bool, int]:
+            slow = asyncio.create_task(load(service.url, "/v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.505", 1, 1))
+            await asyncio.sleep(0.2)
+            quick = await load(service.url, "/v1/radius?p=0.99&d=784&k=255&alpha=0.2", 1, 20)
+            waited = slow.done()
+            return waited, (await slow).statuses[200] + quick.statuses[200]
+
+        slow_was_done, answered = asyncio.run(both())
+        assert answered == 21
+        assert not slow_was_done

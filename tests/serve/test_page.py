@@ -1,0 +1,250 @@
+"""The page's numbers: what is typed and read in a real browser, against the real service and the engine."""
+
+import csv
+import io
+import re
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+from serve.page_view import (
+    WAIT_MS,
+    NewView,
+    View,
+    browser as browser,
+    context as context,
+    needs_chromium,
+    new_view as new_view,
+    service as service,
+    view as view,
+)
+
+from ellzero.certificates import (
+    Noise,
+    Votes,
+    certify,
+    gaussian_l0_radius,
+    min_count,
+    plan,
+    radius,
+    radius_from_votes,
+    sigma_for_alpha,
+    thresholds,
+)
+
+pytestmark = needs_chromium
+
+
+@pytest.mark.parametrize(
+    ("k", "alpha", "d", "p"),
+    [(255, "0.2", 150528, "0.99"), (1, "4/5", 784, "0.9999"), (16, "0.3", 5, "0.99999"), (255, "0.1", 784, "2/3")],
+)
+def test_a_radius_comes_with_its_reason_and_the_samples_that_prove_it(
+    view: View, k: int, alpha: str, d: int, p: str
+) -> None:
+    view.type(k=str(k), alpha=f"0.7, {alpha}", d=str(d), p=p)
+    view.choose("at", alpha)
+    found = certify(Noise(k, alpha), p, d)
+    assert found.radius is not None
+    view.shows("radius", str(found.radius))
+    view.shows("threshold", str(found.threshold))
+    if found.next_threshold is not None:
+        view.shows("next-threshold", str(found.next_threshold))
+    margin = Decimal(view.at("margin").inner_text())
+    assert 0 <= found.margin - Fraction(margin) < Fraction(1, 10**19)  # type: ignore[operator]  # a radius has a margin
+    planned = plan(Noise(k, alpha), found.radius, p)
+    assert planned is not None
+    view.says("samples", f"takes {planned.n:,} samples: {planned.min_count:,} of them certify")
+
+
+def test_half_is_no_majority_and_the_page_says_why_it_abstains(view: View) -> None:
+    view.type(p="0.5")
+    view.shows("radius", "abstain")
+    view.says("meaning", "p does not exceed 1/2", "not even r = 0")
+    view.shows("next-threshold", "0.50000000000000000000")
+    expect(view.at("samples")).to_have_count(0)
+
+
+def test_votes_are_certified_and_told_what_one_radius_more_would_need(view: View) -> None:
+    view.choose("mode", "votes")
+    view.type(count="9950", n="10000", failure="0.01")
+    noise, votes = Noise(255, "0.2"), Votes(9950, 10_000, "0.01")
+    certified = radius_from_votes(noise, votes, 150528)
+    assert certified is not None
+    view.says("next-min-count", f"{min_count(noise, certified + 1, 10_000, '0.01'):,} of 10,000")
+    view.says("min-count", f"{min_count(noise, certified, 10_000, '0.01'):,} of 10,000")
+    view.shows("radius", str(certified))
+    planned = plan(noise, certified + 1, "9950/10000", "0.01")
+    assert planned is not None
+    view.says(
+        "samples", "If p is 9950/10000, as these votes suggest", f"r = {certified + 1} needs {planned.n:,} samples"
+    )
+    view.says("samples", f"{planned.min_count:,} votes certify it", "failure 0.01")
+
+
+def test_too_few_votes_abstain(view: View) -> None:
+    view.choose("mode", "votes")
+    view.type(count="5", n="5")
+    view.shows("radius", "abstain")
+    view.says("meaning", "votes do not prove")
+    view.shows("next-min-count", "not even all 5")
+
+
+def test_a_runner_up_certifies_more(view: View) -> None:
+    view.type(p="0.8", p_b="0.01")
+    noise = Noise(255, "0.2")
+    two = radius(noise, "0.8", 150528, "0.01")
+    assert two != radius(noise, "0.8", 150528)
+    view.shows("radius", str(two))
+
+
+_WRONG_AND_RIGHT = {
+    "p": [
+        ("k", "zero", "255"),
+        ("alpha", "0.2, 1.5", "0.2"),
+        ("alpha", "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9", "0.2"),
+        ("d", "0", "150528"),
+        ("r_max", "-1", "5"),
+        ("r_max", "2001", "5"),
+        ("p", "1.01", "0.9"),
+        ("p_b", "<b>", "0.1"),
+    ],
+    "votes": [("count", "100001", "5"), ("n", "many", "100000"), ("failure", "2", "0.1")],
+}
+
+
+@pytest.mark.parametrize("mode", ["p", "votes"])
+def test_a_wrong_value_is_explained_beside_its_field_until_it_is_right(view: View, mode: str) -> None:
+    view.expected.add(422)
+    view.choose("mode", mode)
+    for name, wrong, right in _WRONG_AND_RIGHT[mode]:
+        view.type(**{name: wrong})
+        expect(view.at(f"{name}-error")).to_contain_text(re.compile("must be|at most", re.I), timeout=WAIT_MS)
+        expect(view.at(name)).to_have_attribute("aria-invalid", "true")
+        expect(view.at("notice")).to_be_hidden()
+        view.type(**{name: right})
+        view.shows(f"{name}-error", "")
+        expect(view.page.locator("[aria-invalid]")).to_have_count(0)
+
+
+def test_what_is_missing_is_asked_for(view: View) -> None:
+    view.type(alpha="", p="")
+    view.says("alpha-error", "at least one α")
+    view.says("verdict", "Give the evidence")
+
+
+def test_keys_step_through_radii_and_noises_and_say_exact_thresholds(view: View) -> None:
+    view.at("chart").focus()
+    for r, tau in enumerate(thresholds(Noise(255, "0.2"), range(4))):
+        view.page.keyboard.press("ArrowRight")
+        view.shows("chart-readout", f"r = {r}, α = 0.2: p must exceed {tau}")
+        expect(view.page.locator("#chart .hovertext")).to_contain_text(str(tau))
+    for key, alpha, r in [("ArrowDown", "0.3", 3), ("ArrowDown", "0.1", 3), ("End", "0.1", 12), ("Home", "0.1", 0)]:
+        view.page.keyboard.press(key)
+        (tau,) = thresholds(Noise(255, alpha), [r])
+        view.shows("chart-readout", f"r = {r}, α = {alpha}: p must exceed {tau}")
+
+
+def test_pointing_at_a_radius_shows_the_exact_threshold(view: View) -> None:
+    point = view.page.locator("#chart .scatterlayer .trace").nth(2).locator(".point").nth(5).bounding_box()
+    assert point is not None
+    view.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    (tau,) = thresholds(Noise(255, "0.3"), [5])
+    expect(view.page.locator("#chart .hovertext")).to_contain_text(str(tau))
+    view.says("chart-readout", str(tau))
+
+
+@pytest.mark.parametrize(
+    ("k", "alpha", "last"),
+    [(255, "0.2", 8), (1, "0.9", 40), (1, "1/2", 6), (1, "0.1", 3)],
+    ids=["bytes", "to saturation", "flat", "more often changed than kept"],
+)
+def test_the_table_has_every_threshold_drawn(view: View, k: int, alpha: str, last: int) -> None:
+    view.type(k=str(k), alpha=alpha, r_max=str(last))
+    view.choose("view", "table")
+    cells = view.page.locator("#table-view tbody tr")
+    expect(cells).to_have_count(last + 1)
+    expect(view.page.locator("#table-view caption")).to_contain_text(f"K = {k}:")
+    expect(view.page.locator("#table-view thead th")).to_have_text(["r", f"α = {alpha}"])
+    expect(view.page.locator("#table-view td")).to_have_text(
+        [str(tau) for tau in thresholds(Noise(k, alpha), range(last + 1))]
+    )
+
+
+def test_radii_end_at_the_number_of_coordinates(view: View) -> None:
+    view.type(d="4")
+    view.choose("view", "table")
+    expect(view.page.locator("#table-view tbody tr")).to_have_count(5)
+
+
+def test_the_csv_is_what_is_drawn(view: View) -> None:
+    view.type(alpha="1/5, 0.9", r_max="9")
+    view.shows("chart-summary", "K = 255; α = 1/5; α = 0.9; r from 0 to 9.")
+    with view.page.expect_download() as download:
+        view.at("csv").click()
+    assert download.value.suggested_filename == "ellzero-thresholds-k255.csv"
+    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
+    assert rows == [
+        {"r": str(r), "alpha": alpha, "threshold": str(tau)}
+        for alpha in ("1/5", "0.9")
+        for r, tau in enumerate(thresholds(Noise(255, alpha), range(10)))
+    ]
+
+
+@pytest.mark.parametrize("shown", ["chart", "table"])
+def test_the_picture_is_one_of_the_chart(view: View, shown: str) -> None:
+    view.choose("view", shown)
+    with view.page.expect_download() as download:
+        view.at("png").click()
+    with Image.open(download.value.path()) as picture:
+        assert (picture.format, picture.size) == ("PNG", (2000, 1200))
+        pixels = picture.convert("RGB")
+        colours = {colour for count, colour in pixels.getcolors(2**24) or [] if count > 500}
+    assert {(0, 114, 178), (213, 94, 0), (0, 128, 95)} <= colours  # a line for each noise
+
+
+def test_a_link_reproduces_the_whole_view(view: View, new_view: NewView) -> None:
+    view.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    typed = {"k": "1", "alpha": "4/5, 0.9", "d": "784", "r_max": "7", "count": "995", "n": "1000", "failure": "1/50"}
+    view.choose("mode", "votes")
+    view.type(**typed)
+    view.choose("at", "0.9")
+    view.choose("view", "table")
+    view.wait_drawn()
+    expected = str(radius_from_votes(Noise(1, "0.9"), Votes(995, 1000, "1/50"), 784))
+    view.shows("radius", expected)
+    view.at("copy-link").click()
+    view.shows("copy-link", "Copied")
+    link = view.evaluate("navigator.clipboard.readText()")
+    assert link == view.page.url
+    other = new_view()
+    other.open(link.removeprefix(f"{other.address}/"))
+    other.shows("radius", expected)
+    for name, value in typed.items():
+        expect(other.at(name)).to_have_value(value)
+    expect(other.page.locator("#table-view td")).to_have_text(view.page.locator("#table-view td").all_inner_texts())
+    expect(other.page.locator("input[name=at]:checked")).to_have_value("0.9")
+
+
+def test_discrete_and_gaussian_noise_are_compared_where_they_can_be(view: View) -> None:
+    view.says("comparison-text", "K = 1", "α > 1/2")
+    expect(view.at("comparison-body")).to_be_hidden()
+    view.type(p="0.999")
+    view.at("example").click()
+    view.shows("discrete-radius", str(radius(Noise(1, "4/5"), "0.999", 150528)))
+    sigma = sigma_for_alpha("4/5")
+    view.shows("gaussian-radius", str(gaussian_l0_radius(sigma, "0.999", 150528)))
+    view.says("comparison-text", f"σ = {sigma:.4g}")
+    view.at("comparison-chart").focus()
+    view.page.keyboard.press("End")
+    view.says("comparison-readout", "discrete, α = 4/5", str(thresholds(Noise(1, "4/5"), [12])[0]))
+    view.page.keyboard.press("ArrowDown")
+    view.says("comparison-readout", "Gaussian")
+    # What p must exceed by the page's own word is where the Gaussian radius changes.
+    tau = Decimal(view.at("comparison-readout").inner_text().split()[-1])
+    step = Decimal("1e-20")
+    assert gaussian_l0_radius(sigma, tau + step, 784) == 12
+    assert gaussian_l0_radius(sigma, tau - step, 784) == 11

@@ -1,0 +1,130 @@
+"""The page on phones and in the dark, with slow answers, behind a key, and without its service."""
+
+import hashlib
+from math import log10
+
+import pytest
+from playwright.sync_api import Route, expect
+from serve.page_service import page_service
+from serve.page_view import (
+    UNREACHABLE,
+    NewView,
+    View,
+    browser as browser,
+    context as context,
+    needs_chromium,
+    new_view as new_view,
+    service as service,
+    view as view,
+)
+
+from ellzero.certificates import Noise, radius
+
+pytestmark = needs_chromium
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("query", ["?", "?view=table&mode=votes", "?k=1&alpha=4/5,0.6,0.7,0.8,0.9,0.51,0.52,0.53"])
+def test_a_phone_never_scrolls_sideways(new_view: NewView, scheme: str, query: str) -> None:
+    view = new_view(viewport={"width": 375, "height": 700}, color_scheme=scheme)
+    view.open(query)
+    view.shows("radius", view.at("radius").inner_text())
+    assert view.evaluate("document.documentElement.scrollWidth") == 375
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen(new_view: NewView) -> None:
+    view = new_view(color_scheme="dark")
+    view.open()
+    back = "getComputedStyle(document.body).backgroundColor"
+    dark = view.evaluate(back)
+    view.at("theme").click()
+    assert view.evaluate(back) != dark
+    view.page.reload()
+    assert view.evaluate(back) != dark
+    view.at("theme").click()
+    assert view.evaluate(back) == dark
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_has_a_name_and_enough_contrast(new_view: NewView, scheme: str) -> None:
+    view = new_view(color_scheme=scheme)
+    view.expected.add(422)
+    view.open("?p=1.5")
+    view.says("p-error", "must be")
+    unnamed = (
+        "[...document.querySelectorAll('input, button, a')].filter(e => !e.labels?.length && !e.textContent.trim())"
+    )
+    assert view.evaluate(f"{unnamed}.map(e => e.outerHTML)") == []
+    for selector in (
+        ".hint",
+        ".sub",
+        ".error",
+        ".big strong",
+        "h1",
+        "button",
+        "nav a",
+        "dt",
+        ".segments :checked + span",
+    ):
+        assert view.evaluate(_CONTRAST, selector) >= 4.5, selector
+
+
+# The contrast of text with what it lies on, as WCAG 2 defines it; Chromium gives colours as rgb(…).
+_CONTRAST = """selector => {
+  const shown = [...document.querySelectorAll(selector)].find(e => e.checkVisibility() && e.textContent.trim());
+  if (!shown) return 21;
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const opaque = (e) => {
+    const colour = getComputedStyle(e).backgroundColor;
+    return channels(colour)[3] === 0 ? opaque(e.parentElement) : colour;
+  };
+  const linear = (v) => v <= 0.04045 * 255 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+  const light = (colour) => {
+    const [r, g, b] = channels(colour).map(linear);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [high, low] = [light(getComputedStyle(shown).color), light(opaque(shown))].sort((a, b) => b - a);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+def test_places_on_the_axis_come_from_the_exact_complement(view: View) -> None:
+    texts = ["0.5", "0.99999999999999999999", "0." + "9" * 150, "1e-3", "999/1000", "1", "1.00000000000000000000", "x"]
+    heights = view.evaluate("async texts => texts.map((await import('./assets/exact.js')).height)", texts)
+    assert heights[:5] == pytest.approx([log10(2), 20, 150, -log10(0.999), 3], abs=1e-12)
+    assert heights[5:] == [None, None, None]
+
+
+def test_an_old_answer_never_overwrites_a_newer_one(view: View) -> None:
+    held: list[Route] = []
+    view.page.route("**/v1/radius?*p=0.6*", lambda route: held.append(route))
+    view.type(p="0.6")
+    expect(view.at("calculator")).to_have_attribute("aria-busy", "true")
+    while not held:
+        view.page.wait_for_timeout(50)
+    view.type(p="0.99999")
+    expected = str(radius(Noise(255, "0.2"), "0.99999", 150528))
+    view.shows("radius", expected)
+    held[0].fulfill(json={"radius": 0})
+    view.wait_drawn()
+    view.shows("radius", expected)
+
+
+def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view: NewView) -> None:
+    digest = hashlib.sha256(b"open sesame").hexdigest()
+    with page_service({"ELLZERO_SERVE_API_KEYS": f'{{"reader": {{"sha256": "{digest}"}}}}'}) as address:
+        view = new_view(address)
+        view.expected |= {401, UNREACHABLE}
+        view.page.goto(address)
+        view.says("notice", "asks for an API key")
+        view.type(**{"api-key": "wrong"})
+        view.page.keyboard.press("Enter")
+        view.says("notice", "not known")
+        view.type(**{"api-key": "open sesame"})
+        view.page.keyboard.press("Enter")
+        view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 150528)))
+        expect(view.at("notice")).to_be_hidden()
+        assert "sesame" not in view.page.url
+    view.type(p="0.9")
+    view.says("notice", "cannot be reached")
+    expect(view.at("retry")).to_be_visible()
