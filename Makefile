@@ -1,19 +1,19 @@
-# Every target sets up what it needs in .venv; nothing is installed outside of it.
+# Every target sets up what it needs in .venv; outside of it only Debian's chromium for the tests of the page and wrk for
+# the benchmarks, where that is allowed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint format reference bench bench-full cross-check chaos clean
+.PHONY: run serve test lint format reference bench bench-full cross-check fuzz chaos clean
 
-run: $(VENV)/.run ## print thresholds and a certified radius, compute a small table and look a radius up in it
-	$(BIN)/ellzero thresholds --k 255 --alpha 0.2 --r-max 8
-	$(BIN)/ellzero radius --count 99900 --n 100000 --failure 0.001 --k 255 --alpha 0.2 --d 150528
-	$(BIN)/ellzero precompute --k 1,255 --alpha 0.1:0.9:0.1 --d 784 --out build/table
-	$(BIN)/ellzero tables info build/table
-	$(BIN)/ellzero tables lookup build/table --p 0.99 --k 255 --alpha 0.2 --d 784
+run: $(VENV)/.run ## compute a small table, serve it, ask it through the client
+	$(BIN)/python examples/first_run.py
 
-test: $(VENV)/.dev ## run all tests
+serve: $(VENV)/.run ## keep the service and its page up
+	$(BIN)/ellzero serve
+
+test: $(VENV)/.dev $(VENV)/.browser ## run all tests
 	$(BIN)/python -m pytest -q
 
 lint: $(VENV)/.dev ## what CI checks besides the tests
@@ -31,7 +31,11 @@ reference: $(VENV)/.dev ## compute the table that ships anew, to the same bytes
 	$(BIN)/ellzero precompute --grid tables/ellzero/tables/reference.toml --out tables/ellzero/tables/reference --compact
 
 bench: $(VENV)/.dev ## ratios of one run; docs/benchmarks.md explains them
-	$(BIN)/python benchmarks/bench.py
+	tools/debian_package.sh wrk wrk
+	PYTHONPATH=tests $(BIN)/python benchmarks/bench.py
+
+fuzz: $(VENV)/.dev ## a thousand strange requests to each operation of the service, minutes
+	ELLZERO_FUZZ_EXAMPLES=1000 $(BIN)/python -m pytest -q -s tests/serve/test_fuzz.py
 
 bench-full: $(VENV)/.dev ## the paper's algorithm at ImageNet size, minutes on two cores
 	$(BIN)/python benchmarks/full_scale.py
@@ -50,9 +54,13 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[tables]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[client,serve]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@ $(VENV)/.run
+
+$(VENV)/.browser: tools/debian_package.sh | $(VENV)/bin/python
+	tools/debian_package.sh chromium chromium fonts-dejavu-core
+	touch $@

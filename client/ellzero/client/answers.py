@@ -84,7 +84,7 @@ class RadiiArray:
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """p certifies r iff p > τ_r: ``threshold`` is τ_r rounded up, τ_r if ``exact``; ``min_p`` the least double > τ_r."""
+    """p certifies r iff p > τ_r. ``threshold``: τ_r rounded up, τ_r if ``exact``; ``min_p`` the least double > τ_r."""
 
     r: int
     threshold: Decimal

@@ -20,6 +20,7 @@ from ellzero.serve.metrics import SHARED_DIRECTORY
 from ellzero.serve.settings import PREFIX, ServeSettings
 from ellzero.tables import Table
 
+_BACKLOG = 2_048
 _APPLICATION = "ellzero.serve.app:create_app"
 
 
@@ -54,6 +55,7 @@ def serve_command(tables: str | None, host: str | None, port: Any, workers: Any,
         http="httptools",
         access_log=False,
         log_config=log_config(settings.log_format, settings.log_level),
+        backlog=_BACKLOG,
         timeout_keep_alive=settings.keep_alive,
         timeout_graceful_shutdown=int(settings.request_timeout) + 1,
         server_header=False,
@@ -87,6 +89,7 @@ def _listener(settings: ServeSettings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
+        listener.listen(_BACKLOG)  # who asks too early waits, and is not refused
     except OSError as error:
         listener.close()
         reason = error.strerror or str(error)
