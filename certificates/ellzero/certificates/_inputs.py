@@ -43,6 +43,8 @@ def dimension(value: object) -> int:
 
 def exact(value: object, field: str, allowed: str) -> Fraction:
     """``value`` as the rational it is; a float, of any width, is its exact binary value."""
+    if type(value) is str:
+        return _parsed(value, field, allowed)
     if isinstance(value, Rational) or not isinstance(value, Real):
         return shortest(value, field, allowed)
     try:
@@ -75,7 +77,7 @@ def probability(value: object, field: str) -> Fraction:
     """``value`` as an exact rational in [0, 1]; a float is its exact binary value."""
     allowed = "a number from 0 to 1"
     number = exact(value, field, allowed)
-    if not 0 <= number <= 1:
+    if not 0 <= number.numerator <= number.denominator:
         raise InvalidInput(field, allowed, value)
     return number
 

@@ -1,5 +1,6 @@
 """The application: settings in, an ASGI application out."""
 
+import gc
 from asyncio import to_thread
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -34,6 +35,7 @@ class Application:
     def __init__(self, settings: ServeSettings) -> None:
         self._metrics = Metrics()
         self._lifecycle = Lifecycle(settings.drain_seconds)
+        self._log = AccessLog(settings.log_format, settings.log_level)
         self._service = Service(settings, self._metrics)
         self.api = FastAPI(
             title="ellzero",
@@ -56,9 +58,13 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         self._service.load()
+        # The table's objects stay: without them collecting garbage takes no time that anybody would notice.
+        gc.collect()
+        gc.freeze()
         async with self._lifecycle.signals(self._reload):
             yield
         self._service.close()
+        self._log.flush()
 
     async def _reload(self) -> None:
         try:
@@ -82,7 +88,7 @@ class Application:
                 expose_headers=["ellzero-source", "ellzero-conventions", "x-request-id"],
             )
         app = Limited(app, settings.max_concurrency, settings.max_body_bytes, settings.request_timeout)
-        return Observed(app, self._metrics, self._lifecycle, AccessLog(settings.log_format, settings.log_level))
+        return Observed(app, self._metrics, self._lifecycle, self._log)
 
 
 def create_app(settings: ServeSettings | None = None) -> Application:

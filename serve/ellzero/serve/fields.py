@@ -14,10 +14,10 @@ from pydantic_core import CoreSchema, core_schema
 
 from ellzero.certificates import InvalidInput
 from ellzero.certificates._inputs import integer
-from ellzero.tables.answering import MOST_VALUES
 
 QUERY = "query"  # the context in which every value is text
 MOST_CHARACTERS = 200
+MOST_VALUES = 1_000_000
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 _NUMBER = f"a number, or text of at most {MOST_CHARACTERS} characters such as '0.99' or '4/5'"
 _NUMBER_TEXT = {

@@ -1,5 +1,6 @@
 """Log lines as JSON for machines, or as text for people."""
 
+import asyncio
 import logging
 import sys
 import time
@@ -8,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
+
+_GATHERING_SECONDS = 0.1
 
 
 class JsonLines(logging.Formatter):
@@ -38,7 +41,7 @@ class TextLines(logging.Formatter):
 
 
 class AccessLog:
-    """A line a request on standard error, written without the logging module, whose records cost more than a lookup."""
+    """A line a request on standard error, some at a time: a record of the logging module costs more than a lookup."""
 
     def __init__(self, form: str, level: str) -> None:
         self._form = form
@@ -46,6 +49,13 @@ class AccessLog:
         self._least_status = 0 if level in ("debug", "info") else 500
         self._second = 0
         self._stamp = ""
+        self._lines: list[str] = []
+
+    def flush(self) -> None:
+        """Write what has gathered."""
+        if self._lines:
+            sys.stderr.write("\n".join([*self._lines, ""]))
+            self._lines.clear()
 
     def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """One request; the service's own failures are warnings."""
@@ -73,7 +83,9 @@ class AccessLog:
                     "request_id": request_id,
                 }
             ).decode()
-        sys.stderr.write(line + "\n")
+        if not self._lines:
+            asyncio.get_running_loop().call_later(_GATHERING_SECONDS, self.flush)
+        self._lines.append(line)
 
 
 def log_config(form: str, level: str) -> dict[str, Any]:

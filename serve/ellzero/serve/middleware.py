@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import time
+from itertools import count
 from os import urandom
 
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
@@ -17,6 +18,9 @@ from ellzero.serve.problems import Problem, problem_of
 _LOG = logging.getLogger(__name__)
 _SANE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 REQUEST_ID = "ellzero.request_id"  # where a scope has it
+# An id need not be secret, only new: a system call for each would be dear.
+_PROCESS = urandom(6).hex().encode()
+_NUMBERS = count()
 _UNMATCHED = "unmatched"
 _HEALTH = ("/healthz", "/readyz")
 
@@ -121,4 +125,4 @@ def _request_id(scope: Scope) -> bytes:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _SANE_ID.fullmatch(value):
             return bytes(value)
-    return urandom(8).hex().encode()
+    return b"%s%x" % (_PROCESS, next(_NUMBERS))

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from ellzero.certificates._inputs import failure_probability, probability
 from ellzero.certificates.commands import duration
 from ellzero.client.answers import CompareAnswer, PlanAnswer, RadiiAnswer, RadiiArray, RadiusAnswer, TablesAnswer
 from ellzero.serve import costs
+from ellzero.serve.fields import MOST_VALUES
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
 from ellzero.serve.questions import (
@@ -33,13 +34,21 @@ from ellzero.serve.questions import (
     ThresholdsQuestion,
 )
 from ellzero.serve.settings import ServeSettings
-from ellzero.tables import Found, FoundColumn, ThresholdIndex, answering
+from ellzero.tables import FoundColumn, ThresholdIndex, answering
+from ellzero.tables.found import Located
 from ellzero.tables.reference import LOCATION
 
 T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 _ZERO = Fraction(0)
+
+
+class Demand(NamedTuple):
+    """The largest probability below 1 that is asked, and how many are not plain doubles."""
+
+    reach: Fraction
+    written: int
 
 
 class Service:
@@ -79,11 +88,11 @@ class Service:
             self._afford(costs.two_class_seconds(noise, min(p_b, 1 - p), d))
             await self._bring(noise, max(p, 1 - p_b), d)
             return await self.compute(answering.answer_two_classes, self._index, noise, top, question.p_b, d)
-        found = self._index.find(noise, p, d)
-        if found is None:
+        located = self._index.find(noise, p, d)
+        if located is None:
             await self._bring(noise, p, d)
-            found = await self._settled(noise, p, d)
-        return answering.explained(self._index, noise, p, d, found, str(top))
+            located = await self._settled(noise, p, d)
+        return answering.explained(noise, p, d, located, str(top))
 
     async def radii(self, question: RadiiQuestion) -> RadiiAnswer:
         """The radii of many probabilities, or of many counts."""
@@ -92,31 +101,19 @@ class Service:
             failure = FAILURE if question.failure is None else question.failure
             await self._bring_counts(noise, np.array(counts), question.n, failure, d)
             return await self.compute(answering.answer_counts, self._index, noise, counts, question.n, failure, d)
-        written = {value for value in values if type(value) is not float}
-        doubles = [value for value in values if type(value) is float and value < 1.0]
-        tops = [probability(value, "p") for value in {*written, max(doubles, default=0.0)}]
-        reach = max((top for top in tops if top < 1), default=_ZERO)
-        if question.p_b is None:
-            self._afford(costs.numbers_seconds(len(values) if written else 0))
-        else:
-            others = question.p_b if isinstance(question.p_b, list) else [question.p_b]
-            reach = max(reach, self._afford_two_classes(noise, len(values), others, d))
-        await self._bring(noise, reach, d)
+        await self._bring_all(noise, await self.compute(_reach_of_numbers, values), len(values), question.p_b, d)
         return await self.compute(answering.answer_list, self._index, noise, values, d, question.p_b)
 
     async def array(self, question: ArrayQuestion, values: NDArray[Any]) -> RadiiArray:
         """The radii of an array of probabilities, or of counts."""
         noise, d = question.noise, question.d
         failure = FAILURE if question.failure is None else question.failure
-        answering.check_number(len(values))
+        if len(values) > MOST_VALUES:
+            raise InvalidInput("body", f"at most {MOST_VALUES:,} values", f"{len(values):,} values")
         if question.n is not None:
             await self._bring_counts(noise, values, question.n, failure, d)
         else:
-            below = values[(values < 1.0) & (values > 0.0)]
-            reach = Fraction(float(below.max())) if below.size else _ZERO
-            if question.p_b is not None:
-                reach = max(reach, self._afford_two_classes(noise, len(values), [question.p_b], d))
-            await self._bring(noise, reach, d)
+            await self._bring_all(noise, Demand(_largest_below_one(values), 0), len(values), question.p_b, d)
         arguments = (values, d, question.n, failure, question.p_b)
         return await self.compute(answering.answer_array, self._index, noise, *arguments)
 
@@ -149,11 +146,13 @@ class Service:
         """What the table has."""
         return await self.compute(answering.answer_tables, self._index, self._name)
 
-    async def _settled(self, noise: Noise, p: Fraction, d: int) -> Found:
+    async def _settled(self, noise: Noise, p: Fraction, d: int) -> Located:
         """The radius of p once its rows are at hand; a tie that the rows leave open takes a thread."""
         index = self._index
-        found = index.find(noise, p, d)
-        return await self.compute(lambda: index.radius(p, noise, d)) if found is None else found
+        located = index.find(noise, p, d)
+        if located is None:
+            located = await self.compute(lambda: index.locate(noise, index.radius(p, noise, d), d))
+        return located
 
     async def _bring(self, noise: Noise, p: Fraction, d: int) -> None:
         """Have the rows at hand that p needs: computed once, whoever waits for them and however long."""
@@ -179,12 +178,19 @@ class Service:
         self._afford(costs.counts_seconds(noise, len(np.unique(counts)), reach, d))
         await self._bring(noise, reach, d)
 
-    def _afford_two_classes(self, noise: Noise, values: int, others: list[Exact], d: int) -> Fraction:
-        """Refuse what is too costly; otherwise the largest 1 − p_b below 1."""
-        rivals = [rival for rival in {probability(other, "p_b") for other in others} if rival > 0]
-        least = min(rivals, default=Fraction(1))
-        self._afford(values * costs.two_class_seconds(noise, least, d))
-        return 1 - least
+    async def _bring_all(
+        self, noise: Noise, demand: Demand, values: int, p_b: Exact | list[Exact] | None, d: int
+    ) -> None:
+        """Have the rows at hand that so many probabilities need, with runners-up perhaps; refuse what is too costly."""
+        reach = demand.reach
+        if p_b is None:
+            self._afford(costs.numbers_seconds(demand.written))
+        else:
+            others = p_b if isinstance(p_b, list) else [p_b]
+            least = await self.compute(_least_rival, others)
+            self._afford(values * costs.two_class_seconds(noise, least, d))
+            reach = max(reach, 1 - least)
+        await self._bring(noise, reach, d)
 
     async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
         """Do something that takes time in a thread."""
@@ -215,3 +221,26 @@ class Service:
 def _reach(count: int, n: int, failure: Fraction) -> Fraction:
     """About the largest p for which so many votes speak: never above it by enough to matter for the cost."""
     return 1 - max(Fraction(n - count, n), (1 - failure) / n)
+
+
+def _reach_of_numbers(values: list[Exact]) -> Demand:
+    """The largest number below 1, and how many are written out, each of which takes its own time."""
+    if set(map(type, values)) == {float}:
+        return Demand(_largest_below_one(np.array(values)), 0)
+    numbers = {probability(value, "p") for value in set(values)}
+    return Demand(max((number for number in numbers if number < 1), default=_ZERO), len(values))
+
+
+def _largest_below_one(values: NDArray[Any]) -> Fraction:
+    """The largest double from 0 to 1 that is less than 1; what lies elsewhere is refused later."""
+    largest = float(values.max())
+    if not 0 < largest < 1:
+        below = values[(values > 0.0) & (values < 1.0)]
+        largest = float(below.max()) if below.size else 0.0
+    return Fraction(largest)
+
+
+def _least_rival(others: list[Exact]) -> Fraction:
+    """The least p_b above 0: a rival without any chance is no rival."""
+    rivals = {probability(other, "p_b") for other in set(others)}
+    return min((rival for rival in rivals if rival > 0), default=Fraction(1))

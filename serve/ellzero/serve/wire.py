@@ -24,7 +24,15 @@ class JsonResponse(Response):
     def __init__(
         self, content: Any, status: int = 200, headers: Mapping[str, str] | None = None, media_type: str = JSON
     ) -> None:
-        super().__init__(orjson.dumps(content, default=_text), status, headers, media_type)
+        # What Response does, for the one charset that JSON has.
+        self.status_code = status
+        self.body = orjson.dumps(content, default=_text)
+        self.background = None
+        self.raw_headers = [
+            (b"content-length", b"%d" % len(self.body)),
+            (b"content-type", media_type.encode()),
+            *((name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()),
+        ]
 
 
 def written_npy(array: NDArray[Any]) -> bytes:

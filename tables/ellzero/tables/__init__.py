@@ -6,7 +6,8 @@ store behind them. A lookup gives what exact arithmetic gives, whatever the tabl
 
 from ellzero.tables.compaction import Compacted, compact
 from ellzero.tables.errors import Contradiction, DamagedShard, NewerFormat, NotATable, StorageFailed, TableError
-from ellzero.tables.index import ABSTAIN, Found, FoundColumn, FoundMany, ThresholdIndex
+from ellzero.tables.found import ABSTAIN, Found, FoundColumn, FoundMany
+from ellzero.tables.index import ThresholdIndex
 from ellzero.tables.known import Source
 from ellzero.tables.local import LocalClient
 from ellzero.tables.paper_table import PaperTable

@@ -37,27 +37,38 @@ from ellzero.client.answers import (
     ThresholdRow,
     ThresholdsAnswer,
 )
-from ellzero.tables.index import ABSTAIN, Found, FoundColumn, ThresholdIndex
+from ellzero.tables.found import ABSTAIN, Found, FoundColumn, Located
+from ellzero.tables.index import ThresholdIndex
 from ellzero.tables.known import Source
 from ellzero.tables.rows import DIGITS
 
-MOST_VALUES = 1_000_000
 MOST_COMPARED = 10_000
 _UNIT = 10**DIGITS
 
 
 def answer_probability(index: ThresholdIndex, noise: Noise, p: RationalLike, d: int) -> RadiusAnswer:
     """The radius of a probability, and the thresholds it lies between."""
-    return explained(index, noise, probability(p, "p"), d, index.radius(p, noise, d), _text(p))
+    located = index.locate(noise, index.radius(p, noise, d), d)
+    return explained(noise, probability(p, "p"), d, located, _text(p))
 
 
-def explained(index: ThresholdIndex, noise: Noise, p: Fraction, d: int, found: Found, written: str) -> RadiusAnswer:
-    """The radius found for p with the thresholds it lies between; ``written`` is how p was written."""
-    if p == 1:
-        return _radius(noise, d, found, p=written)
-    reached, beyond = index.around(noise, found.radius, d)
-    margin = None if reached is None else max(p.numerator * _UNIT // p.denominator - reached, 0)
-    return _radius(noise, d, found, reached, beyond, margin, p=written)
+def explained(noise: Noise, p: Fraction, d: int, located: Located, written: str) -> RadiusAnswer:
+    """The radius of p with the thresholds it lies between; ``written`` is how p was written."""
+    radius, source, unit, next_unit = located
+    certain = p.numerator == p.denominator  # no threshold decides
+    return RadiusAnswer(
+        radius=radius,
+        threshold=None if unit is None or certain else decimal(unit, DIGITS),
+        next_threshold=None if next_unit is None or certain else decimal(next_unit, DIGITS),
+        margin=(
+            None if unit is None or certain else decimal(max(p.numerator * _UNIT // p.denominator - unit, 0), DIGITS)
+        ),
+        source=source.value,
+        k=noise.k,
+        alpha=str(noise.alpha),
+        d=d,
+        p=written,
+    )
 
 
 def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b: RationalLike, d: int) -> RadiusAnswer:
@@ -68,7 +79,7 @@ def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b
 def answer_votes(index: ThresholdIndex, noise: Noise, votes: Votes, d: int) -> RadiusAnswer:
     """The radius of votes, the thresholds around it, and the counts that certify it and one more."""
     found = index.radius(votes, noise, d)
-    reached, beyond = index.around(noise, found.radius, d)
+    _, _, reached, beyond = index.locate(noise, found, d)
     low = Fraction(lower_bound(votes))
     margin = None if reached is None else max(low.numerator * _UNIT // low.denominator - reached, 0)
     following = 0 if found.radius is None else found.radius + 1
@@ -96,14 +107,9 @@ def answer_list(
     p_b: RationalLike | Sequence[RationalLike] | None = None,
 ) -> RadiiAnswer:
     """Radii of many probabilities: floats count as their exact values, all else is read exactly."""
-    check_number(len(p))
-    found: list[Found] = []
     if p_b is not None:
-        others = p_b if isinstance(p_b, Sequence) and not isinstance(p_b, str) else [p_b] * len(p)
-        if len(others) != len(p):
-            raise InvalidInput("p_b", f"one value, or as many as p has: {len(p)}", f"{len(others)} values")
-        found = [index.radius(top, noise, d, other) for top, other in zip(p, others, strict=True)]
-    elif all(type(one) is float for one in p):
+        found = _of_pairs(index, noise, p, p_b, d)
+    elif set(map(type, p)) == {float}:
         radii, source = index.radius(np.array(p, np.float64), noise, d)
         return _radii(noise, d, radii, source)
     else:
@@ -121,7 +127,6 @@ def answer_counts(
     index: ThresholdIndex, noise: Noise, counts: Sequence[int], n: int, failure: RationalLike, d: int
 ) -> RadiiAnswer:
     """Radii of many counts of n votes each."""
-    check_number(len(counts))
     n = Votes(0, n, failure).n
     array = np.array([integer(count, "count", 0, n) for count in counts], np.int64)
     radii, source = index.radii_of_counts(array, n, failure, noise, d)
@@ -135,17 +140,19 @@ def answer_array(
     d: int,
     n: int | None = None,
     failure: RationalLike = "0.001",
-    p_b: RationalLike | None = None,
+    p_b: RationalLike | Sequence[RationalLike] | None = None,
 ) -> RadiiArray:
-    """Radii of an array of probabilities, or with n of counts, in its shape."""
+    """Radii of an array of probabilities, with runners-up perhaps, or with n of counts, in its shape."""
     if n is not None:
         radii, source = index.radii_of_counts(values, n, failure, noise, d)
     elif p_b is None:
         radii, source = index.radius(values, noise, d)
     else:
-        found = [index.radius(float(one), noise, d, p_b) for one in values.ravel()]
-        numbers = [ABSTAIN if one.radius is None else one.radius for one in found]
-        radii, source = np.array(numbers, np.int32).reshape(values.shape), Source(_joint_source(found))
+        found = _of_pairs(index, noise, values.ravel().tolist(), p_b, d)
+        radii, source = (
+            np.array([one.number for one in found], np.int32).reshape(values.shape),
+            Source(_joint_source(found)),
+        )
     return RadiiArray(radii=radii, source=source.value, k=noise.k, alpha=str(noise.alpha), d=d)
 
 
@@ -243,10 +250,17 @@ def answer_tables(index: ThresholdIndex, name: str) -> TablesAnswer:
     )
 
 
-def check_number(values: int) -> None:
-    """A request has at least one value, and at most a million."""
-    if not 1 <= values <= MOST_VALUES:
-        raise InvalidInput("values", f"from 1 to {MOST_VALUES:,}", values)
+def _of_pairs(
+    index: ThresholdIndex,
+    noise: Noise,
+    p: Sequence[RationalLike],
+    p_b: RationalLike | Sequence[RationalLike],
+    d: int,
+) -> list[Found]:
+    others = p_b if isinstance(p_b, Sequence) and not isinstance(p_b, str) else [p_b] * len(p)
+    if len(others) != len(p):
+        raise InvalidInput("p_b", f"one value, or as many as p has: {len(p)}", f"{len(others)} values")
+    return [index.radius(top, noise, d, other) for top, other in zip(p, others, strict=True)]
 
 
 def _radius(

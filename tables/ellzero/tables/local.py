@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from ellzero.tables import answering
 from ellzero.tables.index import ThresholdIndex
 from ellzero.tables.reference import reference_index
 
+Bounds: TypeAlias = RationalLike | Sequence[RationalLike] | NDArray[np.floating[Any]]
+
 _FAILURE = "0.001"
 
 
@@ -33,42 +35,34 @@ class LocalClient:
         self._index = reference_index() if table is None else ThresholdIndex.open(table)
 
     @overload
-    def radius(
-        self,
-        p: RationalLike | None = None,
-        *,
-        k: int,
-        alpha: RationalLike,
-        d: int,
-        p_b: RationalLike | None = None,
-        count: int | None = None,
-        n: int | None = None,
-        failure: RationalLike | None = None,
+    def radius(  # type: ignore[overload-overlap]  # text is a sequence too, and means one number
+        self, p: RationalLike, *, k: int, alpha: RationalLike, d: int, p_b: RationalLike | None = None
     ) -> RadiusAnswer: ...
     @overload
     def radius(
-        self,
-        p: Sequence[RationalLike] | None = None,
-        *,
-        k: int,
-        alpha: RationalLike,
-        d: int,
-        p_b: RationalLike | Sequence[RationalLike] | None = None,
-        count: Sequence[int] | None = None,
-        n: int | None = None,
-        failure: RationalLike | None = None,
+        self, *, k: int, alpha: RationalLike, d: int, count: int, n: int, failure: RationalLike | None = None
+    ) -> RadiusAnswer: ...
+    @overload
+    def radius(
+        self, p: Sequence[RationalLike], *, k: int, alpha: RationalLike, d: int, p_b: Bounds | None = None
     ) -> RadiiAnswer: ...
     @overload
     def radius(
+        self, *, k: int, alpha: RationalLike, d: int, count: Sequence[int], n: int, failure: RationalLike | None = None
+    ) -> RadiiAnswer: ...
+    @overload
+    def radius(
+        self, p: NDArray[np.floating[Any]], *, k: int, alpha: RationalLike, d: int, p_b: Bounds | None = None
+    ) -> RadiiArray: ...
+    @overload
+    def radius(
         self,
-        p: NDArray[Any] | None = None,
         *,
         k: int,
         alpha: RationalLike,
         d: int,
-        p_b: RationalLike | None = None,
-        count: NDArray[Any] | None = None,
-        n: int | None = None,
+        count: NDArray[np.integer[Any]],
+        n: int,
         failure: RationalLike | None = None,
     ) -> RadiiArray: ...
     def radius(
@@ -95,9 +89,12 @@ class LocalClient:
             raise InvalidInput("p_b", "given with p only", p_b)
         epsilon = _FAILURE if failure is None else failure
         values = p if count is None else count
+        p_b = p_b.ravel().tolist() if isinstance(p_b, np.ndarray) and p_b.ndim else p_b
+        if (isinstance(values, np.ndarray) or _is_list(values)) and not np.size(values):
+            raise InvalidInput("p" if n is None else "count", "at least one value", values)
         if isinstance(values, np.ndarray) and values.ndim:
             return answering.answer_array(self._index, noise, values, d, n, epsilon, p_b)
-        if isinstance(values, Sequence) and not isinstance(values, str):
+        if _is_list(values):
             if n is None:
                 return answering.answer_list(self._index, noise, values, d, p_b)
             return answering.answer_counts(self._index, noise, values, n, epsilon, d)
@@ -120,11 +117,11 @@ class LocalClient:
         p: RationalLike | None = None,
         n: int | None = None,
         d: int | None = None,
-        failure: RationalLike = _FAILURE,
+        failure: RationalLike | None = None,
         power: RationalLike | None = None,
     ) -> PlanAnswer:
         """How many votes radius r needs for inputs of probability p; or how far n votes reach among d coordinates."""
-        noise = Noise(k, alpha)
+        noise, failure = Noise(k, alpha), _FAILURE if failure is None else failure
         if r is not None and p is not None and n is None and d is None:
             return answering.answer_votes_needed(noise, r, p, failure, "0.9" if power is None else power)
         if n is not None and d is not None and r is None and p is None and power is None:
@@ -140,3 +137,7 @@ class LocalClient:
     def tables(self) -> TablesAnswer:
         """What the table has."""
         return answering.answer_tables(self._index, self._name)
+
+
+def _is_list(values: object) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, str)

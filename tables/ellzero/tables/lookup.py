@@ -25,14 +25,13 @@ def place(part: Part, p: Fraction, d: int) -> Place | None:
     ceiling = units + (rest > 0)
     rows, stop = part.rows, min(part.stop, d + 1)
     # The last threshold lies less than a unit below its decimal.
-    if d >= part.stop and ceiling >= rows.unit(len(rows) - 1):
+    if d >= part.stop and ceiling >= part.last_unit:
         return None
     # Rows below the ceiling are passed: all whose min_p is at most the double below p, which lies thousands of units
-    # under p, and none whose min_p exceeds the double above p.
-    near = float(p)
-    low = int(rows.min_p.searchsorted(nextafter(near, 0.0), "right"))
-    high = int(rows.min_p.searchsorted(nextafter(near, 2.0), "right"))
-    passed = bisect_left(range(stop), ceiling, min(low, stop), min(high, stop), key=rows.unit)
+    # under p, and hardly ever any more.
+    passed = min(int(rows.min_p.searchsorted(nextafter(float(p), 0.0), "right")), stop)
+    if passed < stop and rows.unit(passed) < ceiling:
+        passed = bisect_left(range(stop), ceiling, passed + 1, key=rows.unit)
     if passed == stop or rows.unit(passed) > ceiling:
         return Place(passed, 0)
     # Of the rows equal to the ceiling the inexact come first, since τ never falls: their τ lies less than a unit below,

@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -62,10 +63,15 @@ class Part:
     rows: Rows
     end: End
 
-    @property
+    @cached_property
     def stop(self) -> int:
         """The radius after the last."""
         return self.first + len(self.rows)
+
+    @cached_property
+    def last_unit(self) -> int:
+        """⌈τ_r·10^20⌉ of the last row."""
+        return self.rows.unit(len(self.rows) - 1)
 
     def threshold(self, r: int) -> Threshold:
         """The row of radius r."""
