@@ -90,6 +90,12 @@ def test_the_page_is_guarded_by_headers(client: TestClient, path: str) -> None:
     assert headers["referrer-policy"] == "no-referrer"
 
 
+def test_the_page_may_be_asked_for_its_headers_alone(client: TestClient) -> None:
+    response = client.head("/")
+    assert response.status_code == 200
+    assert "content-security-policy" in response.headers
+
+
 def test_files_are_compressed_and_sent_once(client: TestClient) -> None:
     first = client.get("/assets/plotly.min.js")
     assert first.headers["content-encoding"] == "gzip"

@@ -26,6 +26,7 @@ from ellzero.serve.service import Service
 from ellzero.serve.settings import ServeSettings
 from ellzero.serve.wire import JsonResponse
 
+_READ = ["GET", "HEAD"]
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -117,15 +118,15 @@ def _add_operation(app: FastAPI, metrics: Metrics, lifecycle: Lifecycle) -> None
 def _add_pages(app: FastAPI) -> None:
     assets = Assets()
 
-    @app.get("/", include_in_schema=False)
+    @app.api_route("/", methods=_READ, include_in_schema=False)
     async def page(request: Request) -> Response:
         return await to_thread(assets.page, request)
 
-    @app.get("/docs", include_in_schema=False)
+    @app.api_route("/docs", methods=_READ, include_in_schema=False)
     async def docs(request: Request) -> Response:
         return await to_thread(assets.docs, request)
 
-    @app.get("/assets/{name}", include_in_schema=False)
+    @app.api_route("/assets/{name}", methods=_READ, include_in_schema=False)
     async def asset(request: Request) -> Response:
         found = await to_thread(assets.file, request)
         if found is None:

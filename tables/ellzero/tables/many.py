@@ -46,7 +46,7 @@ def radii_of_doubles(known: KnownColumns, p: NDArray[Any], noise: Noise, d: int)
 def radii_of_counts(
     counts: NDArray[Any], n: int, certified: Callable[[int], Found], needed: Callable[[int], int | None]
 ) -> FoundMany:
-    """The radius of each count of n votes: ``certified`` of one count; ``needed`` is the least count k*_r of a radius."""
+    """The radius of each count of n votes: ``certified`` of one; ``needed`` is the least count k*_r of a radius."""
     if counts.dtype.kind not in "iu":
         raise InvalidInput("counts", _COUNT_ARRAY, counts.dtype)
     if counts.size and not (counts.min() >= 0 and counts.max() <= n):
