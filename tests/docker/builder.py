@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .machine import Machine
-from .recipe import REPOSITORY, Command, Recipe, Stage, expanded, ignore_rules, pairs, sent_to_builder
+from .recipe import REPOSITORY, Instruction, Recipe, Stage, expanded, ignore_rules, pairs, sent_to_builder
 
 # Accounts are made by root for a whole system. What this step does is read from the file, and not done here.
 ACCOUNTS = ("groupadd", "useradd")
@@ -51,8 +51,8 @@ class Builder:
             venv.EnvBuilder(symlinks=True, with_pip=True).create(image)
         return f"{image}/bin:/usr/bin:/bin"
 
-    def _do(self, machine: Machine, command: Command) -> None:
-        match command.cmd.upper():
+    def _do(self, machine: Machine, command: Instruction) -> None:
+        match command.kind:
             case "ENV":
                 known = machine.variables
                 known |= {name: expanded(value, known) for name, value in pairs(command)}
@@ -65,14 +65,14 @@ class Builder:
                 (text,) = command.value
                 if not text.startswith(ACCOUNTS):
                     # Compiling what is installed takes as long as installing it, and only makes the first start faster.
-                    done = machine.run(["/bin/sh", "-c", text], {"PIP_NO_COMPILE": "1"})
+                    done = machine.run(["/bin/sh", "-c", text], {**_proxies(), "PIP_NO_COMPILE": "1"})
                     assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
             case "CMD" | "ENTRYPOINT" | "EXPOSE" | "HEALTHCHECK" | "LABEL" | "STOPSIGNAL" | "USER":
                 pass  # for whoever runs the image
             case other:
                 raise AssertionError(f"tests do not know how {other} is built")
 
-    def _copy(self, machine: Machine, command: Command) -> None:
+    def _copy(self, machine: Machine, command: Instruction) -> None:
         *sources, destination = command.value
         origin = [flag.removeprefix("--from=") for flag in command.flags]
         if origin:
@@ -103,3 +103,8 @@ def _files(folder: Path) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(here, name) for name in names]
     return found
+
+
+def _proxies() -> dict[str, str]:
+    """How this machine reaches a package index; engines pass these variables to a build too."""
+    return {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}

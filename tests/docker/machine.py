@@ -106,11 +106,7 @@ class Machine:
 
 
 def wait_until_well(
-    machine: Machine,
-    check: Sequence[str],
-    process: subprocess.Popen[bytes],
-    extra: Mapping[str, str],
-    seconds: float = 90,
+    machine: Machine, check: Sequence[str], process: subprocess.Popen[bytes], extra: Mapping[str, str]
 ) -> None:
     """Ask a health check until it succeeds, as an engine does."""
     deadline = time.monotonic() + _START_SECONDS

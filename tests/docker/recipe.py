@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-import dockerfile
+import dockerfile  # type: ignore[import-not-found]
 
 REPOSITORY = Path(__file__).parents[2]
 DOCKERFILE = REPOSITORY / "docker" / "Dockerfile"
-Command = dockerfile.Command
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction: its keyword, its words, its --flags, whether it is in exec form, and its text."""
+
+    kind: str
+    value: tuple[str, ...]
+    flags: tuple[str, ...]
+    exec_form: bool
+    original: str
 
 
 @dataclass(frozen=True)
@@ -20,10 +30,10 @@ class Stage:
 
     name: str
     base: str
-    commands: tuple[Command, ...]
+    commands: tuple[Instruction, ...]
 
-    def all(self, kind: str) -> list[Command]:
-        return [command for command in self.commands if command.cmd.upper() == kind]
+    def all(self, kind: str) -> list[Instruction]:
+        return [command for command in self.commands if command.kind == kind]
 
 
 class Recipe:
@@ -32,9 +42,10 @@ class Recipe:
     def __init__(self, path: Path = DOCKERFILE) -> None:
         self.stages: dict[str, Stage] = {}
         self.arguments: dict[str, str] = {}
-        collected: list[Command] = []
-        for command in dockerfile.parse_file(str(path)):
-            if command.cmd.upper() == "FROM":
+        collected: list[Instruction] = []
+        for parsed in dockerfile.parse_file(str(path)):
+            command = Instruction(parsed.cmd.upper(), parsed.value, parsed.flags, parsed.json, parsed.original)
+            if command.kind == "FROM":
                 base, _, name = command.value
                 collected = []
                 self.stages[name] = Stage(name, expanded(base, self.arguments), ())
@@ -50,7 +61,7 @@ class Recipe:
         stage = self.stages[target]
         return [*(self.line(stage.base) if stage.base in self.stages else []), stage]
 
-    def last(self, target: str, kind: str) -> Command | None:
+    def last(self, target: str, kind: str) -> Instruction | None:
         """The instruction that is in force in ``target``, if there is any of its kind."""
         return next((command for stage in reversed(self.line(target)) for command in reversed(stage.all(kind))), None)
 
@@ -59,7 +70,7 @@ class Recipe:
         command = self.last(target, kind)
         if command is None:
             return []
-        assert command.json, f"{command.original} is not in exec form"
+        assert command.exec_form, f"{command.original} is not in exec form"
         return list(command.value)
 
     def healthcheck(self, target: str) -> list[str]:
@@ -71,7 +82,7 @@ class Recipe:
         return [str(word) for word in json.loads(text)]
 
 
-def pairs(command: Command) -> Iterator[tuple[str, str]]:
+def pairs(command: Instruction) -> Iterator[tuple[str, str]]:
     """The names and values of an ENV or LABEL."""
     values = [value.strip('"') for value in command.value if value != "="]
     return zip(values[::2], values[1::2], strict=True)
@@ -83,7 +94,7 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
 
 
 def sent_to_builder(rules: Sequence[str], path: str) -> bool:
-    """Whether .dockerignore sends ``path``, from the repository's root, to the builder: the last rule that fits says."""
+    """Whether .dockerignore sends ``path``, from the repository's root, to the builder: the last fitting rule says."""
     allowed = True
     for rule in rules:
         pattern = rule.removeprefix("!")
