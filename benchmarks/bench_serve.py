@@ -52,8 +52,8 @@ def _lookups(ours: Running) -> Iterator[Line]:
     bare: list[Load] = []
     with _bare_route() as url:
         for _ in range(_ROUNDS):
-            bare.append(_wrk(f"{url}/v1/radius"))
-            lookups.append(_wrk(ours.url + _QUERY, "-s", str(_HERE / "vary_p.lua")))
+            bare.append(_wrk(url + _QUERY))
+            lookups.append(_wrk(ours.url + _QUERY))
     fastest, constant = max(load.rate for load in lookups), max(load.rate for load in bare)
     yield Line(
         "lookups a second / a bare FastAPI route's constants a second",
@@ -85,8 +85,9 @@ def _batch(ours: Running) -> Iterator[Line]:
         yield Line(f"100,000 p by client and service as {what} / by the index", f"{spent / direct:.2f}", times)
 
 
-def _wrk(url: str, *options: str) -> Load:
-    command = ["wrk", "-t1", f"-c{_CONNECTIONS}", f"-d{_SECONDS}s", "--latency", *options, url]
+def _wrk(url: str) -> Load:
+    options = ["-t1", f"-c{_CONNECTIONS}", f"-d{_SECONDS}s", "--latency", "-s", str(_HERE / "vary_p.lua")]
+    command = ["wrk", *options, url]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     if "Non-2xx" in said:
         raise SystemExit(f"requests failed: {said}")

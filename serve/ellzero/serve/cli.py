@@ -59,6 +59,8 @@ def serve_command(tables: str | None, host: str | None, port: Any, workers: Any,
         timeout_keep_alive=settings.keep_alive,
         timeout_graceful_shutdown=int(settings.request_timeout) + 1,
         server_header=False,
+        proxy_headers=False,  # nothing here asks where a request came from
+        ws="none",
     )
     host_shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     click.echo(f"ellzero: http://{host_shown}:{bound} (the API at /docs); Ctrl-C ends it", err=True)
