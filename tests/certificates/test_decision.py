@@ -73,6 +73,24 @@ def test_two_classes_at_large_radii_are_decided_as_in_integers(
         assert certifies(noise, r, p_a, p_b) == (rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b))
 
 
+@settings(max_examples=10)
+@given(noises(), st.integers(450, 900), st.integers(100, 600), probabilities(1000))
+def test_a_rival_of_almost_no_chance_is_decided_as_in_integers(
+    noise: Noise, r: int, digits: int, p_a: Fraction
+) -> None:
+    p_b = Fraction(1, 10**digits)
+    if 0 < p_a < 1:
+        assert certifies(noise, r, p_a, p_b) == (rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b))
+
+
+def test_a_rival_of_almost_no_chance_takes_no_large_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> Fraction:
+        raise AssertionError("decided in integers")
+
+    monkeypatch.setattr("ellzero.certificates.decision.rho", never)
+    assert certifies(Noise(1, "0.53"), 12_000, Fraction(3, 5), Fraction(1, 10**160))
+
+
 def test_no_other_class_ever_means_nothing_to_be_confused_with() -> None:
     assert radius(Noise(255, "0.2"), "0.3", 150528, 0) == 150528
 
@@ -93,6 +111,11 @@ def test_flat_noise_certifies_everything_above_one_half(p: object, expected: int
 def test_certainty_certifies_every_coordinate() -> None:
     assert radius(Noise(255, "0.1"), 1, 150528) == 150528
     assert radius(Noise(255, "0.1"), 1.0, 150528, 0.3) == 150528
+
+
+def test_at_certainty_no_threshold_decides() -> None:
+    found = certify(Noise(255, "0.2"), 1, 784)
+    assert (found.radius, found.threshold, found.next_threshold, found.margin) == (784, None, None, None)
 
 
 def test_the_iteration_over_radii_can_be_watched() -> None:

@@ -37,13 +37,17 @@ CHECKS = [
 
 @st.composite
 def arrays(draw: st.DrawFn) -> bytes:
-    """Bytes that are a `.npy` file of the right kind, of another kind, or none."""
-    if draw(st.integers(0, 4)) == 0:
+    """Bytes that are a `.npy` file of the right kind, of another kind, with a strange header, or none."""
+    kind = draw(st.integers(0, 5))
+    if kind == 0:
         return draw(st.binary(max_size=300))
-    kind: Any = draw(st.sampled_from([np.float64, np.float64, np.int64, np.float32, np.bool_, np.dtype("U3")]))
+    if kind == 1:
+        header = draw(st.text("{}()[]'\":,<>f8-+_ \\n0xdescrshapetuoFalse", max_size=80)).encode()
+        return b"\x93NUMPY" + bytes([draw(st.integers(1, 9)), 0]) + len(header).to_bytes(2, "little") + header
+    dtype: Any = draw(st.sampled_from([np.float64, np.float64, np.int64, np.float32, np.bool_, np.dtype("U3")]))
     values = draw(st.lists(st.one_of(st.floats(0, 1), st.floats(), st.integers(-9, 10**9)), max_size=9))
     with np.errstate(all="ignore"):
-        data = npy(np.array(values).astype(kind, casting="unsafe"))
+        data = npy(np.array(values).astype(dtype, casting="unsafe"))
     return data[: draw(st.integers(0, len(data)))] if draw(st.integers(0, 9)) == 0 else data
 
 

@@ -69,6 +69,9 @@ def test_other_origins_may_not_ask_unless_the_operator_says_so(client: TestClien
         key = {"x-api-key": "alice's key"}
         allowed = open_to_one.get(RADIUS, headers=origin | key)
         assert allowed.headers["access-control-allow-origin"] == "https://example.org"
+        for wrong in (open_to_one.get("/v1/radius?p=2", headers=origin | key), open_to_one.get(RADIUS, headers=origin)):
+            assert wrong.status_code in (401, 422)
+            assert wrong.headers["access-control-allow-origin"] == "https://example.org"
         other = open_to_one.get(RADIUS, headers={"origin": "https://example.com"} | key)
         assert "access-control-allow-origin" not in other.headers
         preflight = open_to_one.options(

@@ -37,6 +37,44 @@ def test_a_crowd_that_asks_for_an_absent_column_has_it_computed_once(service: Ru
     assert service.metric("ellzero_columns_computed_total") - before == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "query"),
+    [
+        ("a column", "/v1/thresholds?k=7&alpha=0.2139"),
+        ("too close to 1 for doubles", "/v1/radius?p=0.99999999999999999&d=150528&k=7&alpha=0.2141"),
+        ("too close to 1 for rows", "/v1/radius?p=0.9999999999999999999999999&d=150528&k=7&alpha=0.2143"),
+        ("votes", "/v1/radius?count=100000&n=100000&d=150528&k=7&alpha=0.2145"),
+    ],
+)
+def test_an_absent_column_is_computed_once_however_it_is_asked_for(service: Running, kind: str, query: str) -> None:
+    before = service.metric("ellzero_columns_computed_total")
+    outcome = asyncio.run(load(service.url, query, connections=20, requests=2))
+    assert outcome.statuses == {200: 40}
+    assert len(outcome.bodies) == 1
+    assert service.metric("ellzero_columns_computed_total") - before == 1
+
+
+def test_votes_at_a_large_failure_probability_prove_more_than_their_share(table: str) -> None:
+    """Beyond ε = 1/2 the bound of p lies above count/n: so does what it costs."""
+    with asking(tables=table) as client:
+        query = "/v1/radius?count=500&n=1000&failure=0.9&d=2000000000&k=1&alpha=0.5000001"
+        assert client.get(query).json()["type"] == "urn:ellzero:problem:too-costly"
+
+
+def test_what_the_table_has_is_never_too_costly_to_compute(table: str) -> None:
+    with asking(tables=table, max_seconds=0.001) as client:
+        assert client.get("/v1/thresholds?k=255&alpha=0.2").json()["source"] == "table"
+        assert client.get("/v1/thresholds?k=254&alpha=0.02").status_code == 422
+
+
+def test_numbers_beyond_all_rows_are_charged_each(table: str) -> None:
+    far = ["0." + "9" * 40 + str(number) for number in range(1, 2_000)]
+    with asking(tables=table, max_seconds=0.1) as client:
+        body = {"k": 255, "alpha": "0.2", "d": 784}
+        assert client.post("/v1/radius", json={**body, "p": far[:1] * 2_000}).status_code == 200
+        assert client.post("/v1/radius", json={**body, "p": far}).status_code == 422
+
+
 def test_what_is_too_costly_is_refused_with_the_limit(table: str) -> None:
     with asking(tables=table, max_seconds=0.01) as client:
         for query in (
@@ -64,13 +102,14 @@ def test_a_computed_column_is_kept(table: str) -> None:
 
 
 def test_a_column_is_written_back_only_if_the_operator_allows_it(table: str) -> None:
-    noise = Noise(9, "0.3")
+    noise, column = Noise(9, "0.3"), Noise(9, "0.4")
     with asking(tables=table) as client:
         client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3")
     assert noise not in Table.open(table).columns()
     with asking(tables=table, write_back=True) as client:
         client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3")
-    assert noise in Table.open(table).columns()
+        client.get("/v1/thresholds?k=9&alpha=0.4")
+    assert {noise, column} <= set(Table.open(table).columns())
     with asking(tables=table) as client:
         assert client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3").json()["source"] == "table"
 

@@ -1,8 +1,12 @@
 """What operators see: settings, logs, request ids, metrics, health, and the command."""
 
+import asyncio
+import io
 import json
 import os
+import shlex
 import socket
+import sys
 from pathlib import Path
 
 import httpx2
@@ -12,6 +16,7 @@ from serve.running import Running, running
 from starlette.testclient import TestClient
 
 from ellzero.serve import ServeSettings, create_app
+from ellzero.serve.logs import AccessLog
 
 RADIUS = "/v1/radius?p=0.99&d=784&k=255&alpha=0.2"
 DOCS = Path(__file__).parents[2] / "docs" / "serving.md"
@@ -73,10 +78,10 @@ def test_a_port_in_use_is_one_line(ellzero: Ellzero) -> None:
 
 
 def test_a_new_key_can_be_set_as_it_is_printed(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = ellzero("serve --new-key alice")
+    run = ellzero(r"""serve --new-key "al\"i'ce" """)
     key = run.out.splitlines()[0].split(": ")[1]
     name, value = run.out.splitlines()[1].removeprefix("setting: ").split("=", 1)
-    monkeypatch.setenv(name, value.strip("'"))
+    monkeypatch.setenv(name, *shlex.split(value))
     with TestClient(create_app(ServeSettings(log_level="error"))) as client:
         assert client.get(RADIUS).status_code == 401
         assert client.get(RADIUS, headers={"x-api-key": key}).status_code == 200
@@ -108,6 +113,30 @@ def test_logs_for_people_and_less_of_them(tmp_path: Path) -> None:
         httpx2.get(service.url + RADIUS)
         service.stop()
         assert len(service.log.read_text().splitlines()) == 1  # where it is
+
+
+def test_a_path_cannot_forge_lines_of_the_log(tmp_path: Path) -> None:
+    with running(tmp_path / "log", settings={"log_format": "text"}) as service:
+        httpx2.get(service.url + "/x%0A12:00:00%20INFO%20GET%20/forged%20200")
+        service.stop()
+        assert not [line for line in service.log.read_text().splitlines() if line.startswith("12:00:00 INFO")]
+
+
+def test_a_log_that_nobody_reads_does_not_gather(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Closed())
+
+    async def three_flushes() -> AccessLog:
+        log = AccessLog("json", "info")
+        for _ in range(3):
+            log.request("GET", "/", 200, 0.1, "id")
+            log.flush()
+        return log
+
+    assert asyncio.run(three_flushes())._lines == []
 
 
 def test_metrics_count_requests_answers_and_batches(service: Running) -> None:

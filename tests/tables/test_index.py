@@ -403,6 +403,34 @@ def test_what_is_kept_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     assert index._known._kept
 
 
+def test_many_short_columns_count_for_more_than_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "_MOST_KEPT_ROWS", 1_000)
+    index = index_of()
+    for k in range(1, 40):
+        index.radius(0.51, Noise(k, "9/10"), 60)
+    assert len(index._known._kept) == 12
+    for k in range(1, 40):
+        assert index.radius(0.51, Noise(k, "9/10"), 60).radius == 0
+
+
+@pytest.mark.parametrize("ask", ["0.99999999999999999", "0." + "9" * 30, None], ids=["17 nines", "30 nines", "column"])
+def test_all_rows_of_a_column_are_computed_once(monkeypatch: pytest.MonkeyPatch, ask: str | None) -> None:
+    """By numbers too close to 1 for doubles, and by those who want the column itself."""
+    index = index_of()
+    first = index.thresholds(BITS).part if ask is None else index.radius(ask, BITS, 10_000)
+    assert index.is_whole(BITS)
+
+    def never(*arguments: Any) -> Any:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(known, "column_answers", never)
+    if ask is None:
+        assert index.thresholds(BITS).part is first
+        assert listed(index.thresholds(BITS, 5).part) == listed(exact_part(BITS, 5))
+    else:
+        assert index.radius(ask, BITS, 10_000) == first == Found(radius(BITS, ask, 10_000), Source.COMPUTED)
+
+
 def test_a_column_too_long_to_keep_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "_MOST_KEPT_ROWS", 10)
     index = index_of()

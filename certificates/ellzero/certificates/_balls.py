@@ -14,6 +14,8 @@ from typing import TypeVar
 
 from flint import arb, ctx, fmpz
 
+from ellzero.certificates.stopping import look
+
 __all__ = [
     "Undecided",
     "arb",
@@ -42,8 +44,9 @@ def precision(bits: int) -> Iterator[None]:
     """Round ball operations to ``bits`` inside the block.
 
     FLINT's precision is one global number, so threads take turns: another thread could not make a result
-    wrong, but it could make it too wide for ever.
+    wrong, but it could make it too wide for ever. All long work comes through here, so that here it can be stopped.
     """
+    look()
     with _ctx_lock, ctx.workprec(bits):
         yield
 

@@ -13,6 +13,7 @@ from ellzero.certificates._balls import Undecided, arb, ball, precision, sign
 from ellzero.certificates._inputs import integer
 from ellzero.certificates._integers import mpz
 from ellzero.certificates.noise import Noise, Weights
+from ellzero.certificates.stopping import BALL_STEPS, EXACT_STEPS, look
 
 # Up to this size Python's own integers are faster than GMP's, which are called from afar.
 _PYTHON_BITS = 512
@@ -42,6 +43,8 @@ def _gathered(weights: Weights, r: int, start: int) -> tuple[int, int] | None:
     g_upper, g = 0 * one, one
     p_sum = q_sum = 0 * one  # Σ_{t>x} a^(t−x−1)·g(t), and the same with b
     for x in range(r, start, -1):
+        if x % EXACT_STEPS == 0:
+            look()
         p_sum, q_sum = a * p_sum + g, b * q_sum + g
         g_upper, g = g, (ab * (r + x + 1) * g_upper + m * x * g) // (r - x + 1)
     x, power = start, 2 * (one * a) ** start  # 2·a^x
@@ -87,6 +90,8 @@ def rho_ball(noise: Noise, r: int, p: Fraction, bits: int) -> arb:
         likelihood = ratio**r  # Q(x) / P(x)
         missing, gathered = ball(p), arb(0)
         for x in range(r, -r - 1, -1):
+            if x % BALL_STEPS == 0:
+                look()
             if sign(missing - mass) < 0:
                 return gathered + likelihood * missing
             missing -= mass

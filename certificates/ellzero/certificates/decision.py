@@ -34,6 +34,7 @@ class Certificate:
 
     p exceeds τ_radius and not τ_{radius+1}. ``threshold`` and ``next_threshold`` are their ceilings (the latter None at
     radius d, where no more coordinates can change); p lies at least ``margin`` above τ_radius: above its ceiling, or 0.
+    At p = 1 no threshold decides, and all three are None.
     """
 
     noise: Noise
@@ -71,6 +72,8 @@ def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20, *, watch: W
     """The one-class `radius` together with the thresholds it lies between."""
     exact_p = probability(p, "p")
     certified = radius(noise, exact_p, d, watch=watch)
+    if exact_p == 1:
+        return Certificate(noise, exact_p, d, certified, None, None, None)
     if certified is None:
         return Certificate(noise, exact_p, d, None, None, thresholds(noise, [0], digits)[0], None)
     around = thresholds(noise, [certified, certified + 1], digits)
@@ -88,7 +91,8 @@ def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20, *, watch: W
 def certifies(noise: Noise, r: int, p_a: Fraction, p_b: Fraction) -> bool:
     """The two-class condition at exactly r: ρ_r(p_A) > 1 − ρ_r(1−p_B), for 0 < p_A, p_B < 1. Exact."""
     if r * noise.weights.z.bit_length() > _EXACT_BITS:
-        for bits in (128, 512):
+        fine = p_b.denominator.bit_length() - p_b.numerator.bit_length()  # p_B, the smallest number here, is ~2^-fine
+        for bits in (128 + fine, 512 + fine):
             try:
                 with precision(bits):
                     return sign(rho_ball(noise, r, p_a, bits) + rho_ball(noise, r, 1 - p_b, bits) - 1) > 0

@@ -16,6 +16,7 @@ from ellzero.certificates._inputs import RationalLike, integer, probability
 from ellzero.certificates._integers import divexact, mpz
 from ellzero.certificates.lemma import Region, rho as lemma_rho, rho_inverse as lemma_rho_inverse
 from ellzero.certificates.noise import Noise, Weights
+from ellzero.certificates.stopping import EXACT_STEPS, look
 
 
 def regions(noise: Noise, r: int) -> Iterator[Region]:
@@ -54,5 +55,7 @@ def _masses(weights: Weights, r: int) -> Iterator[int]:
     upper, current = mpz(0), mpz(a) ** r
     yield current
     for x in range(r, -r, -1):
+        if x % EXACT_STEPS == 0:
+            look()
         upper, current = current, divexact(b * (r + x + 1) * upper + m * x * current, a * (r - x + 1))
         yield current

@@ -5,6 +5,7 @@ The tree::
     EllzeroError
     ├── InvalidInput (ValueError)     a value outside what the field allows
     ├── MissingExtra (ImportError)    an optional dependency that is not installed
+    ├── Stopped                       work that was told to stop before it had a result
     └── Inconsistent (ArithmeticError) an identity that must hold does not: a defect, never a user's mistake
 
 Constructors take positional arguments only, so that an error survives pickling on its way back from a
@@ -47,6 +48,13 @@ class MissingExtra(EllzeroError, ImportError):
 
     def __str__(self) -> str:
         return f"{self.what} needs an optional dependency: pip install 'ellzero[{self.extra}]'"
+
+
+class Stopped(EllzeroError):
+    """Somebody wished this work to end, see `ellzero.certificates.stopping`."""
+
+    def __str__(self) -> str:
+        return "stopped before there was a result"
 
 
 class Inconsistent(EllzeroError, ArithmeticError):

@@ -2,8 +2,8 @@
 
 import gc
 from asyncio import to_thread
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -27,7 +27,7 @@ from ellzero.serve.settings import ServeSettings
 from ellzero.serve.wire import JsonResponse
 
 # Between two looks for cycles, which requests hardly make; Python's own 700 is a handful of requests.
-_ALLOCATIONS = 20_000
+_ALLOCATIONS = (20_000, 20, 50)
 _READ = ["GET", "HEAD"]
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -61,12 +61,9 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         self._service.load()
-        # The table's objects stay: without them collecting garbage takes no time that anybody would notice.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(_ALLOCATIONS, 20, 50)
-        async with self._lifecycle.signals(self._reload):
-            yield
+        with _little_garbage():
+            async with self._lifecycle.signals(self._reload):
+                yield
         self._service.close()
         self._log.flush()
 
@@ -83,7 +80,9 @@ class Application:
         app: ASGIApp = Lanes(self.api, self.api.routes)
         if settings.api_keys:
             app = KeyCheck(app, settings.api_keys)
-        if settings.cors_origins:
+        app = Limited(app, settings.max_concurrency, settings.max_body_bytes, settings.request_timeout)
+        app = Observed(app, self._metrics, self._lifecycle, self._log)
+        if settings.cors_origins:  # outside of all that makes answers, so that other pages can read problems too
             app = CORSMiddleware(
                 app,
                 allow_origins=settings.cors_origins,
@@ -91,13 +90,26 @@ class Application:
                 allow_headers=["authorization", "content-type", "x-api-key", "x-request-id"],
                 expose_headers=["ellzero-source", "ellzero-conventions", "x-request-id"],
             )
-        app = Limited(app, settings.max_concurrency, settings.max_body_bytes, settings.request_timeout)
-        return Observed(app, self._metrics, self._lifecycle, self._log)
+        return app
 
 
 def create_app(settings: ServeSettings | None = None) -> Application:
     """The service with these settings, by default those of the environment. The table is loaded when it starts."""
     return Application(settings or ServeSettings())
+
+
+@contextmanager
+def _little_garbage() -> Iterator[None]:
+    """Look for cycles less often, and not among what is there already: the table's objects stay."""
+    usual = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_ALLOCATIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 def _add_operation(app: FastAPI, metrics: Metrics, lifecycle: Lifecycle) -> None:
@@ -139,4 +151,7 @@ def _add_pages(app: FastAPI) -> None:
 
 async def _as_problem(request: Request, error: Exception) -> Response:
     """What FastAPI itself raises: that there is no such path, or no such method."""
-    return problem_of(error).response(request.scope["path"], request.scope[REQUEST_ID])
+    path = request.scope["path"]
+    if isinstance(error, HTTPException) and error.status_code == 404:
+        error = Problem(404, f"there is nothing at {path[:200]}; /docs tells what there is")
+    return problem_of(error).response(path, request.scope[REQUEST_ID])

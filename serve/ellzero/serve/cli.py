@@ -1,6 +1,7 @@
 """The command ``serve``."""
 
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -8,6 +9,7 @@ import tempfile
 from typing import Any
 
 import click
+import orjson
 import uvicorn
 from pydantic import ValidationError
 from uvicorn.supervisors import Multiprocess
@@ -103,4 +105,5 @@ def _listener(settings: ServeSettings) -> socket.socket:
 def _print_new_key(name: str) -> None:
     key, digest = new_key()
     click.echo(f"key for the caller, shown only now: {key}")
-    click.echo(f'setting: {PREFIX}API_KEYS=\'{{"{name}": {{"sha256": "{digest}"}}}}\'')
+    setting = orjson.dumps({name: {"sha256": digest}}).decode()
+    click.echo(f"setting: {PREFIX}API_KEYS={shlex.quote(setting)}")

@@ -37,14 +37,24 @@ def numbers_seconds(numbers: int) -> float:
 
 
 def column_seconds(noise: Noise, r_max: int | None) -> float:
-    """To compute a column and to send it."""
-    rows = likely_radii(saturation_bound(noise, 20))
-    return (rows if r_max is None else min(rows, r_max + 1)) * (_A_ROW + _A_ROW_SENT)
+    """To compute a column."""
+    return _rows(noise, r_max) * _A_ROW
+
+
+def sending_seconds(noise: Noise, r_max: int | None) -> float:
+    """To send a column."""
+    return _rows(noise, r_max) * _A_ROW_SENT
 
 
 def plan_seconds(noise: Noise, r: int) -> float:
     """To find the least number of votes for a radius."""
     return _A_PLAN + min(r, likely_radii(saturation_bound(noise, 20))) * _A_RADIUS_OF_TWO_CLASSES
+
+
+def _rows(noise: Noise, r_max: int | None) -> int:
+    """About how many rows a column has."""
+    rows = likely_radii(saturation_bound(noise, 20))
+    return rows if r_max is None else min(rows, r_max + 1)
 
 
 def _radii(noise: Noise, room: Fraction, d: int) -> int:

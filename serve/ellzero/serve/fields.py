@@ -16,7 +16,7 @@ from ellzero.certificates import InvalidInput
 from ellzero.certificates._inputs import integer
 
 QUERY = "query"  # the context in which every value is text
-MOST_CHARACTERS = 200
+MOST_CHARACTERS = 400  # any double is a fraction of fewer
 MOST_VALUES = 1_000_000
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 _NUMBER = f"a number, or text of at most {MOST_CHARACTERS} characters such as '0.99' or '4/5'"

@@ -5,6 +5,7 @@ import logging
 import sys
 import time
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -53,9 +54,10 @@ class AccessLog:
 
     def flush(self) -> None:
         """Write what has gathered."""
-        if self._lines:
-            sys.stderr.write("\n".join([*self._lines, ""]))
-            self._lines.clear()
+        lines, self._lines = self._lines, []
+        if lines:
+            with suppress(OSError):  # nobody reads them any more
+                sys.stderr.write("\n".join([*lines, ""]))
 
     def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """One request; the service's own failures are warnings."""
@@ -68,7 +70,8 @@ class AccessLog:
         level = "info" if status < 500 else "warning"
         stamp = f"{self._stamp}.{int(now % 1 * 1000):03d}+00:00"
         if self._form == "text":
-            line = f"{stamp[11:19]} {level.upper()} {method} {path} {status} {seconds * 1e3:.1f} ms {request_id}"
+            shown = path if path.isprintable() else ascii(path)  # a path must not look like lines of its own
+            line = f"{stamp[11:19]} {level.upper()} {method} {shown} {status} {seconds * 1e3:.1f} ms {request_id}"
         else:
             line = orjson.dumps(
                 {

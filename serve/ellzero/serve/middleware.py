@@ -10,6 +10,7 @@ from os import urandom
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ellzero.serve import deadline
 from ellzero.serve.lifecycle import Lifecycle
 from ellzero.serve.logs import AccessLog
 from ellzero.serve.metrics import Metrics
@@ -89,6 +90,7 @@ class Limited:
         if self._under_way >= self._most_at_once and scope["path"] not in _HEALTH:
             raise Problem(503, "too many requests are under way", headers={"retry-after": "1"})
         self._check_length(scope)
+        deadline.begin(self._timeout)
         self._under_way += 1
         try:
             if scope["method"] in ("GET", "HEAD"):
@@ -103,12 +105,11 @@ class Limited:
 
         async def timed_receive() -> Message:
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout(deadline.remaining()):
                     return await receive()
             except TimeoutError:
                 raise Problem(408, f"the request did not arrive within {self._timeout:g} seconds") from None
 
-        deadline = asyncio.get_running_loop().time() + self._timeout
         await self._app_with_body(scope, timed_receive, send)
 
     def _check_length(self, scope: Scope) -> None:

@@ -109,7 +109,13 @@ def _of_validation(error: ValidationError) -> Problem:
     if first["type"] == "missing":
         return Problem(422, f"{field} is missing", field=field, value=None, allowed="given")
     if first["type"] == "extra_forbidden":
-        return Problem(422, f"there is no field {field[:80]!r}", field=field[:80], value=_shown(first["input"]))
+        return Problem(
+            422,
+            f"there is no field {field[:80]!r} here",
+            field=field[:80],
+            value=_shown(first["input"]),
+            allowed="only what the description of this operation has, see /docs",
+        )
     return Problem(422, f"{field}: {first['msg']}", field=field, value=_shown(first["input"]), allowed=first["msg"])
 
 

@@ -4,13 +4,14 @@ from functools import lru_cache
 from typing import Annotated, Self, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ellzero.certificates import InvalidInput, Noise, Votes
 from ellzero.certificates._inputs import MAX_DIMENSION
 from ellzero.certificates.noise import MAX_K
 from ellzero.certificates.tails import MAX_VOTES
-from ellzero.serve.fields import QUERY, Many, Number, Whole
+from ellzero.serve.fields import MOST_VALUES, QUERY, Many, Number, Whole
 from ellzero.serve.problems import Problem
 from ellzero.tables.answering import MOST_COMPARED
 
@@ -20,6 +21,7 @@ M = TypeVar("M", bound=BaseModel)
 FAILURE = "0.001"
 POWER = "0.9"
 _MOST_QUERY_BYTES = 8_192
+_SMALL_BODY = 65_536
 
 K = Annotated[int, Whole(1, MAX_K), Field(description="Number of categories minus one: 255 for bytes, 1 for bits.")]
 Alpha = Annotated[
@@ -151,6 +153,12 @@ class CompareQuestion(BaseModel):
         return _noise(self.k, self.alpha)
 
 
+class TablesQuestion(BaseModel):
+    """What the table has: nothing else is asked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 def asked(model: type[M], query: bytes) -> M:
     """The question in a query string; a field that comes twice or that nobody knows is an error."""
     if len(query) > _MOST_QUERY_BYTES:
@@ -165,6 +173,28 @@ def asked(model: type[M], query: bytes) -> M:
         twice = next(name for name in names if names.count(name) > 1)[:80]
         raise Problem(422, f"{twice} is given more than once", field=twice, allowed="given once")
     return model.model_validate(fields, context=QUERY)
+
+
+def batch(body: bytes) -> RadiiQuestion:
+    """The question in a JSON body. Large ones are looked at before anything is built from them."""
+    if len(body) > _SMALL_BODY:
+        _check_large(body)
+    try:
+        fields = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"the body is not JSON: {error}") from None
+    return RadiiQuestion.model_validate(fields)
+
+
+def _check_large(body: bytes) -> None:
+    """A question is one object with a few fields and at most two lists. No field or number has any of these characters
+    in its text, so that counting them is enough: what nests or goes on for ever would take memory far beyond its size.
+    """
+    most = {b"{": 1, b"[": 2, b":": len(RadiiQuestion.model_fields), b",": 2 * MOST_VALUES + 10}
+    for character, number in most.items():
+        if body.count(character) > number:
+            allowed = f"an object of known fields whose lists have at most {MOST_VALUES:,} numbers"
+            raise Problem(422, f"the body must be {allowed}", field="body", allowed=allowed)
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

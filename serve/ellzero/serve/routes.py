@@ -1,9 +1,7 @@
 """The routes: each reads a question, asks the service, and writes the answer."""
 
 from dataclasses import asdict
-from typing import Any
 
-import orjson
 import pyarrow as pa
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -29,8 +27,10 @@ from ellzero.serve.questions import (
     PlanQuestion,
     RadiiQuestion,
     RadiusQuestion,
+    TablesQuestion,
     ThresholdsQuestion,
     asked,
+    batch,
 )
 from ellzero.serve.service import Service
 from ellzero.serve.wire import JSON, NPY, JsonResponse, read_npy, written_npy
@@ -82,9 +82,9 @@ def add_routes(router: APIRouter, service: Service, metrics: Metrics) -> None:
             raise Problem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
         if query:
             raise Problem(422, "with JSON every field is in the body, not in the query", field="query", allowed="none")
-        batch = RadiiQuestion.model_validate(_json(await _body(request)))
-        metrics.batch_values.observe(len(batch.p or batch.count or ()))
-        return answered(await service.radii(batch))
+        asked_of_many = await service.compute(batch, await _body(request))
+        metrics.batch_values.observe(len(asked_of_many.p or asked_of_many.count or ()))
+        return answered(await service.radii(asked_of_many))
 
     @router.get(
         "/v1/thresholds",
@@ -119,6 +119,7 @@ def add_routes(router: APIRouter, service: Service, metrics: Metrics) -> None:
     @router.get("/v1/tables", responses={200: {"model": TablesAnswer}, **problems()})
     async def tables(request: Request) -> Response:
         """What the table has; all else is computed on demand."""
+        asked(TablesQuestion, request.scope["query_string"])
         return JsonResponse(await service.tables())
 
 
@@ -128,13 +129,6 @@ async def _body(request: Request) -> bytes:
         return await request.body()
     except HTTPException as error:  # the limit would answer it in plain text
         raise problem_of(error) from None
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise Problem(400, f"the body is not JSON: {error}") from None
 
 
 def _column_response(found: FoundColumn, kind: str) -> Response:

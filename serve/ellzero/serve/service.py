@@ -8,17 +8,22 @@ import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ellzero.certificates import InvalidInput, Noise
-from ellzero.certificates._inputs import failure_probability, probability
+from ellzero.certificates import InvalidInput, Noise, Votes
+from ellzero.certificates._inputs import probability
 from ellzero.certificates.commands import duration
+from ellzero.certificates.errors import Stopped
+from ellzero.certificates.stopping import stopping_when
+from ellzero.certificates.votes import likely_lower_bound
 from ellzero.client.answers import CompareAnswer, PlanAnswer, RadiiAnswer, RadiiArray, RadiusAnswer, TablesAnswer
-from ellzero.serve import costs
+from ellzero.serve import costs, deadline
 from ellzero.serve.fields import MOST_VALUES
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
@@ -37,18 +42,21 @@ from ellzero.serve.settings import ServeSettings
 from ellzero.tables import FoundColumn, ThresholdIndex, answering
 from ellzero.tables.found import Located
 from ellzero.tables.reference import LOCATION
+from ellzero.tables.rows import DIGITS
 
 T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 _ZERO = Fraction(0)
+_LAST_ROW = 1 - Fraction(1, 10**DIGITS)  # rows end where thresholds round up to 1
 
 
 class Demand(NamedTuple):
-    """The largest probability below 1 that is asked, and how many are not plain doubles."""
+    """The largest probability below 1 that is asked; how many are not plain doubles; how many lie beyond all rows."""
 
     reach: Fraction
-    written: int
+    written: int = 0
+    beyond: int = 0
 
 
 class Service:
@@ -61,6 +69,7 @@ class Service:
         self._walks: dict[Noise, asyncio.Future[None]] = {}
         self._pool = ThreadPoolExecutor(settings.compute_threads, "ellzero-compute")
         self._name = settings.tables or "reference"
+        self._closing = False
 
     def load(self) -> None:
         """Load the table, or load it anew: requests go on with the old one until the new one is whole."""
@@ -73,14 +82,15 @@ class Service:
         _LOG.info("table loaded", extra={"fields": {"table": self._name, "columns": len(index.noises)}})
 
     def close(self) -> None:
-        """Let go of the threads; work that has not begun is dropped."""
+        """Let go of the threads: work that has not begun is dropped, and what is under way stops soon."""
+        self._closing = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def radius(self, question: RadiusQuestion) -> RadiusAnswer:
         """The radius of a probability, with a runner-up perhaps, or of votes; and why."""
         noise, d, votes, top = question.noise, question.d, question.votes, question.p
         if votes is not None:
-            await self._bring(noise, _reach(votes.count, votes.n, votes.failure), d)
+            await self._bring(noise, _reach(votes), d)
             return await self.compute(answering.answer_votes, self._index, noise, votes, d)
         p = probability(top, "p")
         if question.p_b is not None:
@@ -109,19 +119,21 @@ class Service:
         noise, d = question.noise, question.d
         failure = FAILURE if question.failure is None else question.failure
         if len(values) > MOST_VALUES:
-            raise InvalidInput("body", f"at most {MOST_VALUES:,} values", f"{len(values):,} values")
+            raise InvalidInput("body", f"an array of at most {MOST_VALUES:,} values", f"{len(values):,} values")
         if question.n is not None:
             await self._bring_counts(noise, values, question.n, failure, d)
         else:
-            await self._bring_all(noise, Demand(_largest_below_one(values), 0), len(values), question.p_b, d)
+            await self._bring_all(noise, Demand(_largest_below_one(values)), len(values), question.p_b, d)
         arguments = (values, d, question.n, failure, question.p_b)
         return await self.compute(answering.answer_array, self._index, noise, *arguments)
 
     async def thresholds(self, question: ThresholdsQuestion) -> FoundColumn:
         """A column, up to a radius or up to saturation."""
-        noise, r_max = question.noise, question.r_max
-        self._afford(costs.column_seconds(noise, r_max))
-        return await self.compute(self._index.thresholds, noise, r_max)
+        noise, r_max, index = question.noise, question.r_max, self._index
+        self._afford(costs.sending_seconds(noise, r_max))
+        have = partial(index.is_whole, noise, r_max)
+        await self._once(noise, have, partial(index.extend_to, noise, r_max), costs.column_seconds(noise, r_max))
+        return await self.compute(index.thresholds, noise, r_max)
 
     async def plan(self, question: PlanQuestion) -> PlanAnswer:
         """The votes that a radius needs, or the radius that votes reach."""
@@ -131,7 +143,7 @@ class Service:
             power = POWER if question.power is None else question.power
             return await self.compute(answering.answer_votes_needed, noise, r, p, question.failure, power)
         if n is not None and d is not None and r is None and p is None and question.power is None:
-            await self._bring(noise, _reach(n, n, failure_probability(question.failure)), d)
+            await self._bring(noise, _reach(Votes(n, n, question.failure)), d)
             return await self.compute(answering.answer_reach, self._index, noise, n, d, question.failure)
         raise InvalidInput("r", "given with p (and power), to be told n; or n with d, to be told r", r)
 
@@ -147,34 +159,53 @@ class Service:
         return await self.compute(answering.answer_tables, self._index, self._name)
 
     async def _settled(self, noise: Noise, p: Fraction, d: int) -> Located:
-        """The radius of p once its rows are at hand; a tie that the rows leave open takes a thread."""
+        """The radius of p once its rows are at hand; what they leave open (ties, p beyond them) takes a thread."""
         index = self._index
         located = index.find(noise, p, d)
         if located is None:
+            if not index.at_hand(noise, p, d):
+                self._afford(costs.walk_seconds(noise, p, d))
             located = await self.compute(lambda: index.locate(noise, index.radius(p, noise, d), d))
         return located
 
     async def _bring(self, noise: Noise, p: Fraction, d: int) -> None:
-        """Have the rows at hand that p needs: computed once, whoever waits for them and however long."""
+        """Have the rows at hand that p needs, or all of them if they cannot decide it."""
         index = self._index
-        while not index.at_hand(noise, p, d):
+        if not index.at_hand(noise, p, d):
+
+            def have() -> bool:
+                return index.at_hand(noise, p, d) or index.is_whole(noise)
+
+            await self._once(noise, have, partial(index.extend, noise, p, d), costs.walk_seconds(noise, p, d))
+
+    async def _once(
+        self, noise: Noise, have: Callable[[], bool], extend: Callable[[], None], expected_seconds: float
+    ) -> None:
+        """Have rows of a noise computed unless they are at hand: once, whoever waits for them, within the limits."""
+        while not have():
             walk = self._walks.get(noise)
             mine = walk is None
             if walk is None:
-                self._afford(costs.walk_seconds(noise, p, d))
+                self._afford(expected_seconds)
                 self._metrics.columns_computed.inc()
-                walk = asyncio.get_running_loop().run_in_executor(self._pool, index.extend, noise, p, d)
+                # Others may come to wait for it, so that it has its own time and not that of the request that began it.
+                walk = self._started(monotonic() + self._settings.request_timeout, extend)
                 self._walks[noise] = walk
-                walk.add_done_callback(lambda _: self._walks.pop(noise, None))
+                walk.add_done_callback(partial(self._ended, noise))
             await self._in_time(asyncio.shield(walk))
-            if mine:  # as far as rows can go
+            if mine:  # too many rows to keep
                 return
 
+    def _ended(self, noise: Noise, walk: asyncio.Future[None]) -> None:
+        del self._walks[noise]
+        if not walk.cancelled():
+            walk.exception()  # told to those who wait, if there are any left
+
     async def _bring_counts(self, noise: Noise, counts: NDArray[Any], n: int, failure: Exact, d: int) -> None:
-        largest = int(counts.max())
-        if not 0 <= int(counts.min()) <= largest <= n:
-            raise InvalidInput("count", f"an integer from 0 to n = {n}", largest)
-        reach = _reach(largest, n, failure_probability(failure))
+        least, largest = int(counts.min()), int(counts.max())
+        if not 0 <= least <= largest <= n:
+            raise InvalidInput("count", f"an integer from 0 to n = {n}", least if least < 0 else largest)
+        reach = _reach(Votes(largest, n, failure))
         self._afford(costs.counts_seconds(noise, len(np.unique(counts)), reach, d))
         await self._bring(noise, reach, d)
 
@@ -184,7 +215,8 @@ class Service:
         """Have the rows at hand that so many probabilities need, with runners-up perhaps; refuse what is too costly."""
         reach = demand.reach
         if p_b is None:
-            self._afford(costs.numbers_seconds(demand.written))
+            beyond = demand.beyond * costs.walk_seconds(noise, reach, d)
+            self._afford(costs.numbers_seconds(demand.written) + beyond)
         else:
             others = p_b if isinstance(p_b, list) else [p_b]
             least = await self.compute(_least_rival, others)
@@ -193,15 +225,24 @@ class Service:
         await self._bring(noise, reach, d)
 
     async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Do something that takes time in a thread."""
-        return await self._in_time(asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments))
+        """Do something that takes time in a thread, for as long as the request has."""
+        return await self._in_time(self._started(deadline.until(), work, *arguments))
+
+    def _started(self, until: float, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """Work in a thread, which stops at a moment whatever it was expected to take."""
+
+        def watched() -> T:
+            with stopping_when(lambda: self._closing or monotonic() > until):
+                return work(*arguments)
+
+        return asyncio.get_running_loop().run_in_executor(self._pool, watched)
 
     async def _in_time(self, work: Awaitable[T]) -> T:
-        """Wait no longer than a request may take; a thread that is at work goes on."""
+        """Wait for no longer than the request has."""
         try:
-            async with asyncio.timeout(self._settings.request_timeout):
+            async with asyncio.timeout(deadline.remaining()):
                 return await work
-        except TimeoutError:
+        except (TimeoutError, Stopped):
             detail = f"no answer within {self._settings.request_timeout:g} seconds"
             raise Problem(503, detail, "timeout", {"retry-after": "5"}) from None
 
@@ -218,17 +259,17 @@ class Service:
             )
 
 
-def _reach(count: int, n: int, failure: Fraction) -> Fraction:
-    """About the largest p for which so many votes speak: never above it by enough to matter for the cost."""
-    return 1 - max(Fraction(n - count, n), (1 - failure) / n)
+def _reach(votes: Votes) -> Fraction:
+    """About the largest p that votes prove."""
+    return Fraction(likely_lower_bound(votes))
 
 
 def _reach_of_numbers(values: list[Exact]) -> Demand:
-    """The largest number below 1, and how many are written out, each of which takes its own time."""
+    """The demand of numbers in JSON: those that are written out take their own time each."""
     if set(map(type, values)) == {float}:
-        return Demand(_largest_below_one(np.array(values)), 0)
-    numbers = {probability(value, "p") for value in set(values)}
-    return Demand(max((number for number in numbers if number < 1), default=_ZERO), len(values))
+        return Demand(_largest_below_one(np.array(values)))
+    numbers = {probability(value, "p") for value in set(values)} - {Fraction(1)}
+    return Demand(max(numbers, default=_ZERO), len(values), sum(number > _LAST_ROW for number in numbers))
 
 
 def _largest_below_one(values: NDArray[Any]) -> Fraction:

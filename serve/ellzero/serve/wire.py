@@ -15,6 +15,7 @@ from ellzero.certificates import InvalidInput
 
 NPY = "application/x-npy"
 JSON = "application/json"
+_NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _NPY_ARRAY = "a .npy file of one dimension, float64 probabilities, or int64 counts if n is given"
 
 
@@ -47,18 +48,16 @@ def read_npy(body: bytes, counts: bool) -> NDArray[Any]:
     stream = BytesIO(body)
     wanted = np.dtype(np.int64 if counts else np.float64)
     try:
-        version = npy.read_magic(stream)
-        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read_header(stream)
-    except (ValueError, EOFError) as error:
-        raise InvalidInput("body", _NPY_ARRAY, f"bytes that are none ({error})"[:200]) from None
+        shape, _, dtype = _NPY_HEADERS[npy.read_magic(stream)](stream)
+    except Exception:  # numpy reads headers as Python text: what can go wrong there has many names
+        raise InvalidInput("body", _NPY_ARRAY, f"{len(body)} bytes that are none") from None
     if dtype.newbyteorder("=") != wanted or dtype.hasobject:
         raise InvalidInput("body", f"{_NPY_ARRAY}; here {wanted}", f"an array of {dtype}")
     if len(shape) != 1:
-        raise InvalidInput("body", _NPY_ARRAY, f"an array of shape {shape}")
+        raise InvalidInput("body", _NPY_ARRAY, f"an array of {len(shape)} dimensions")
     data = memoryview(body)[stream.tell() :]
-    if shape[0] < 1 or len(data) != shape[0] * dtype.itemsize:
-        raise InvalidInput("body", f"{_NPY_ARRAY}, with at least one value", f"{len(data)} bytes for {shape[0]} values")
+    if not data or len(data) != shape[0] * dtype.itemsize:
+        raise InvalidInput("body", f"{_NPY_ARRAY}, whole and not empty", f"{len(data)} bytes of values")
     return np.frombuffer(data, dtype).astype(wanted, copy=False)
 
 

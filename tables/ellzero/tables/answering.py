@@ -113,7 +113,8 @@ def answer_list(
         radii, source = index.radius(np.array(p, np.float64), noise, d)
         return _radii(noise, d, radii, source)
     else:
-        found = [index.radius(one, noise, d) for one in p]
+        known = {one: index.radius(one, noise, d) for one in set(p)}
+        found = [known[one] for one in p]
     return RadiiAnswer(
         radii=[one.radius for one in found],
         source=_joint_source(found),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import InvalidInput, Noise, Votes, radius as computed_radius
-from ellzero.certificates._inputs import RationalLike, dimension, integer, probability
+from ellzero.certificates._inputs import MAX_DIMENSION, RationalLike, dimension, integer, probability
 from ellzero.certificates.decision import likely_one_class_p, two_class_near
 from ellzero.certificates.engine import answer_at, column_answers, radius_bound
 from ellzero.certificates.rounding import CeilingQuestion, ExceedsQuestion
@@ -73,17 +73,23 @@ class ThresholdIndex:
         )
 
     def at_hand(self, noise: Noise, p: Fraction, d: int) -> bool:
-        """Whether the rows at hand go as far as p needs."""
+        """Whether the rows at hand go as far as p needs: beyond 1 − 10^-20 none do."""
         if 2 * p <= 1 or p == 1:
             return True
         part, _ = self._known.find(noise)
         return part is not None and (part.end is End.FLAT or place(part, p, d) is not None)
 
+    def is_whole(self, noise: Noise, r_max: int | None = None) -> bool:
+        """Whether the rows at hand go to r_max, or as far as rows go."""
+        return _goes_to(self._known.find(noise)[0], r_max)
+
     def extend(self, noise: Noise, p: Fraction, d: int) -> None:
-        """Have the rows computed that make p `at_hand`, as far as doubles go: 1 − p ≥ 2^-53."""
-        above = nextafter(float(p), 1.0)
-        if above < 1.0:
-            self._known.walk(noise, np.array([above]), d)
+        """Have the rows computed that make p `at_hand`; all of them, if they cannot."""
+        self._known.walk(noise, np.array([nextafter(float(p), 1.0)]), d)
+
+    def extend_to(self, noise: Noise, r_max: int | None = None) -> None:
+        """Have the rows computed that make the column `is_whole` up to r_max."""
+        self._known.walk(noise, np.array([1.0]), MAX_DIMENSION if r_max is None else min(r_max, MAX_DIMENSION))
 
     def locate(self, noise: Noise, found: Found, d: int) -> Located:
         """A radius that was found, with the thresholds of it and of the next, from the rows at hand if they suffice."""
@@ -156,11 +162,14 @@ class ThresholdIndex:
     def thresholds(self, noise: Noise, r_max: int | None = None) -> FoundColumn:
         """τ_0 … τ_{r_max}, or up to saturation; a flat noise has one row."""
         end = None if r_max is None else integer(r_max, "r_max", 0)
-        part = self._known.stored.get(noise)
-        if part is not None and (part.end is not End.CUT or (end is not None and end < part.stop)):
+        part, source = self._known.find(noise)
+        if not _goes_to(part, end):
+            self.extend_to(noise, end)
+            part, source = self._known.find(noise)
+        if part is not None and _goes_to(part, end):
             stop = part.stop if end is None else min(part.stop, end + 1)
-            return FoundColumn(_beginning(part, stop), Source.TABLE)
-        buffer = RowBuffer()
+            return FoundColumn(_beginning(part, stop), source)
+        buffer = RowBuffer()  # too long to keep
         for row in column_answers(noise, r_max):
             buffer.add(row)
         return FoundColumn(part_of(noise, buffer), Source.COMPUTED)
@@ -197,17 +206,21 @@ class ThresholdIndex:
         located = self.find(noise, p, d)
         if located is not None:
             return Found(located.radius, located.source)
-        if not self.at_hand(noise, p, d):
+        if not self.at_hand(noise, p, d) and not self.is_whole(noise):
             self.extend(noise, p, d)
         part, _ = self._known.find(noise)
         where = None if part is None else place(part, p, d)
-        if where is None:  # too long to keep, or p too close to 1 for doubles
+        if where is None:  # too long to keep, or p too close to 1 for rows
             return Found(computed_radius(noise, p, d), Source.COMPUTED)
         certified, end = where.passed, where.passed + where.ties
         exceeds = ExceedsQuestion(p)
         while certified < end and answer_at(noise, certified, exceeds):
             certified += 1
         return Found(certified - 1, Source.COMPUTED)
+
+
+def _goes_to(part: Part | None, r_max: int | None) -> bool:
+    return part is not None and (part.end is not End.CUT or (r_max is not None and r_max < part.stop))
 
 
 def _beginning(part: Part, stop: int) -> Part:

@@ -16,8 +16,10 @@ from ellzero.tables.rows import Part, RowBuffer, end_of
 from ellzero.tables.table import Table
 
 _LOG = logging.getLogger(__name__)
-# Rows computed on demand that are kept: 25 bytes each. A single longer column is walked and not kept.
+# Rows computed on demand that are kept: 25 bytes each, and as much as 80 of them for a column's own objects. A single
+# longer column is walked and not kept.
 _MOST_KEPT_ROWS = 2_000_000
+_ROWS_OF_A_COLUMN = 80
 
 
 class Source(StrEnum):
@@ -37,6 +39,7 @@ class KnownColumns:
         self.stored = dict(columns)
         self._write_back = write_back
         self._kept: OrderedDict[Noise, Part] = OrderedDict()
+        self._kept_rows = 0
         self._lock = Lock()
 
     def find(self, noise: Noise) -> tuple[Part | None, Source]:
@@ -48,9 +51,10 @@ class KnownColumns:
         return part, Source.TABLE
 
     def walk(self, noise: Noise, doubles: NDArray[np.float64], d: int) -> NDArray[np.int64]:
-        """The radii ≤ d of sorted probabilities below 1, by one walk of the engine, which is kept if it is short.
+        """The radii ≤ d of sorted probabilities, by one walk of the engine, which is kept if it is short.
 
-        It goes at least twice as far as the rows at hand: lookups that each go a little further walk seldom.
+        A probability of 1 takes it as far as rows go. It goes at least twice as far as the rows at hand: lookups that
+        each go a little further walk seldom.
         """
         radii = np.full(doubles.shape, d, np.int64)
         at_hand, _ = self.find(noise)
@@ -76,11 +80,11 @@ class KnownColumns:
             at_hand, _ = self.find(part.noise)
             if at_hand is not None and at_hand.stop >= part.stop:  # another thread was here
                 return
+            self._forget(part.noise)
             self._kept[part.noise] = part
-            self._kept.move_to_end(part.noise)
-            rows = sum(len(kept.rows) for kept in self._kept.values())
-            while rows > _MOST_KEPT_ROWS:
-                rows -= len(self._kept.popitem(last=False)[1].rows)
+            self._kept_rows += len(part.rows) + _ROWS_OF_A_COLUMN
+            while self._kept_rows > _MOST_KEPT_ROWS and len(self._kept) > 1:
+                self._forget(next(iter(self._kept)))
             stored = self.stored.get(part.noise)
         if self._write_back is None:
             return
@@ -93,7 +97,12 @@ class KnownColumns:
             return
         with self._lock:  # now they are the table's
             self.stored[part.noise] = part
-            self._kept.pop(part.noise, None)
+            self._forget(part.noise)
+
+    def _forget(self, noise: Noise) -> None:
+        kept = self._kept.pop(noise, None)
+        if kept is not None:
+            self._kept_rows -= len(kept.rows) + _ROWS_OF_A_COLUMN
 
 
 def part_of(noise: Noise, buffer: RowBuffer) -> Part:
