@@ -8,11 +8,12 @@ import pytest
 from client.echo import Echo
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from ellzero.certificates import InvalidInput
 from ellzero.client import Client, RadiiArray, RadiusAnswer, UnsendableValue
+from ellzero.tables import LocalClient
 
 NOISE = {"k": 255, "d": 784}
-# Smaller doubles have no exact text of 200 characters; 0 has.
-doubles = st.floats(2.0**-500, 1.0) | st.just(0.0)
+doubles = st.floats(0.0, 1.0) | st.sampled_from([5e-324, 1e-300])
 fractions = st.fractions(0, 1, max_denominator=10**90)
 decimals = st.decimals(0, 1, allow_nan=False, allow_infinity=False) | st.builds(
     lambda digits, places: Decimal(digits).scaleb(-places), st.integers(0, 10**60), st.integers(61, 180)
@@ -86,12 +87,11 @@ def test_the_decimals_and_doubles_of_an_answer_are_exact(client: Client) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"p": float("nan")}, "p must be a finite number that 200 characters write exactly; got nan"),
-        ({"p": [0.5, float("inf")]}, "p must be a finite number that 200 characters write exactly; got inf"),
+        ({"p": float("nan")}, "p must be a finite number that 400 characters write exactly; got nan"),
+        ({"p": [0.5, float("inf")]}, "p must be a finite number that 400 characters write exactly; got inf"),
         ({"p": Decimal("NaN")}, "p must be a finite number"),
         ({"p": True}, "p must be a finite number"),
-        ({"p": 2.0**-700}, "p must be a finite number"),
-        ({"p": 10**5000}, "p must be a finite number that 200 characters write exactly; got a int too long to print"),
+        ({"p": 10**5000}, "p must be a finite number that 400 characters write exactly; got a int too long to print"),
         ({"p": Fraction(1, 3**2000)}, "p must be a finite number"),
         ({"p": "٠.٥"}, "p must be a finite number"),
         ({"p": object()}, "p must be a finite number"),
@@ -100,6 +100,8 @@ def test_the_decimals_and_doubles_of_an_answer_are_exact(client: Client) -> None
         ({"p": np.ones(2), "p_b": np.ones(3)}, "p_b must be one number, or an array of p's shape (2,)"),
         ({"p": np.ones(2, int)}, "p must be an array of float64, float32 or float16"),
         ({"p": np.ones(2, np.longdouble)}, "p must be an array of float64, float32 or float16"),
+        ({"p": np.ones((3, 0))}, "p must be at least one value; got 'an array of shape (3, 0)'"),
+        ({"count": np.ones(0, int), "n": 5}, "count must be at least one value"),
         ({"count": np.ones(2), "n": 5}, "count must be an array of integers"),
         ({"count": np.array([2**64 - 1], np.uint64), "n": 5}, "count must be an array of integers from 0 to n"),
         ({"count": 1.0, "n": 5}, "count must be an integer; got 1.0"),
@@ -122,20 +124,23 @@ def test_what_no_request_can_carry_is_said_before_any_is_sent(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give either p, or count and n"),
-        ({"p": 0.9, "count": 1, "n": 2}, "give either p, or count and n"),
-        ({"count": 1}, "count and n go together"),
-        ({"p": 0.9, "n": 5}, "count and n go together"),
-        ({"p": 0.9, "failure": 0.1}, "failure goes with count and n"),
-        ({"count": 1, "n": 2, "p_b": 0.1}, "p_b goes with p"),
+        ({}, "p must be given, or count and n in its place; got None"),
+        ({"p": 0.9, "count": 1, "n": 2}, "p must be given, or count and n in its place; got 0.9"),
+        ({"count": 1}, "n must be given with count; got None"),
+        ({"p": 0.9, "n": 5}, "n must be given with count; got 5"),
+        ({"p": 0.9, "failure": 0.1}, "failure must be given with count and n only; got 0.1"),
+        ({"count": 1, "n": 2, "p_b": 0.1}, "p_b must be given with p only; got 0.1"),
     ],
 )
 def test_a_question_is_about_one_thing(client: Client, arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(TypeError, match=message):
+    """Told in the same words with a service and without."""
+    with pytest.raises(UnsendableValue, match=f"^{message}$"):
         client.radius(alpha="0.2", **NOISE, **arguments)  # type: ignore[call-overload]
+    with pytest.raises(InvalidInput, match=f"^{message}$"):
+        LocalClient().radius(alpha="0.2", **NOISE, **arguments)  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3), (2, 1, 4), (3, 0)])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3), (2, 1, 4)])
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, ">f8", np.uint8, np.int64, np.uint64])
 def test_arrays_of_any_shape_and_width(client: Client, echo: Echo, shape: tuple[int, ...], kind: str) -> None:
     values = (np.arange(np.prod(shape, dtype=int)) % 9).reshape(shape)
@@ -185,9 +190,9 @@ def test_millions_of_values_are_asked_about_in_several_requests(client: Client, 
 
 
 def test_long_lists_are_asked_about_in_several_requests(client: Client, echo: Echo) -> None:
-    counts = [value % 998 for value in range(100_001)]
+    counts = [value % 998 for value in range(80_001)]
     answer = client.radius(count=counts, n=1000, alpha="0.2", **NOISE)
-    assert [len(question["count"]) for question in echo.asked] == [50_000, 50_000, 1]
+    assert [len(question["count"]) for question in echo.asked] == [40_000, 40_000, 1]
     assert answer.radii == [value or None for value in counts]
     assert answer.source == "table"
     assert client.radius(count=(*counts, 999), n=1000, alpha="0.2", **NOISE).source == "computed"

@@ -104,6 +104,15 @@ def test_what_would_come_again_is_not_tried_again(tables: Asking, status: int) -
         assert len(server.asked) == 1
 
 
+def test_what_took_the_service_too_long_is_not_begun_anew(tables: Asking) -> None:
+    """Waiting in vain again would multiply the wait, and what the service does for nothing."""
+    problem = b'{"type": "urn:ellzero:problem:timeout", "detail": "no answer within 30 seconds"}'
+    with scripted(http(503, problem, "retry-after: 0"), TABLES) as server:
+        with pytest.raises(Overloaded, match="no answer within 30 seconds"):
+            tables(server.url)
+        assert len(server.asked) == 1
+
+
 def test_nobody_there(tables: Asking) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -243,12 +252,24 @@ def test_a_reply_that_is_none_of_ours(tables: Asking, reply: bytes, reason: str)
     assert "\n" not in str(caught.value)
 
 
+def _npy_header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
 @pytest.mark.parametrize(
     ("body", "headers"),
     [
         (b"", ["ellzero-source: table"]),
         (b"no array", ["ellzero-source: table"]),
         (b"\x93NUMPY\x01\x00", ["ellzero-source: table"]),
+        (b"\x93NUMPY\x01\x00\x03\x00(((", ["ellzero-source: table"]),
+        (b"PK\x03\x04junk", ["ellzero-source: table"]),
+        (b"<html>Please log in</html>", ["ellzero-source: table"]),
+        (_npy_header("{'descr': '<i4', 'fortran_order': False, 'shape': (10**15,)}"), ["ellzero-source: table"]),
+        (
+            _npy_header("{'descr': '<i4', 'fortran_order': False, 'shape': (1000000000000000,)}"),
+            ["ellzero-source: table"],
+        ),
         ("int64", ["ellzero-source: table"]),
         ("int32", []),
         ("int32", ["ellzero-source: somewhere"]),
@@ -268,9 +289,10 @@ def test_an_array_that_is_none_of_ours(body: bytes | str, headers: list[str]) ->
     with (
         scripted(http(200, body, *headers)) as server,
         Client(server.url) as client,
-        pytest.raises(BadReply, match="did not answer as an ellzero service does"),
+        pytest.raises(BadReply, match="did not answer as an ellzero service does") as caught,
     ):
         client.radius(np.ones(1), k=1, alpha="0.8", d=5)
+    assert "pickle" not in str(caught.value)
 
 
 def test_radii_that_are_too_few() -> None:
@@ -319,12 +341,21 @@ def test_the_key_travels_in_a_header_and_not_to_where_a_redirection_leads(client
         ({"base_url": "127.0.0.1:8000"}, "base_url must be an address such as http://127.0.0.1:8000"),
         ({"base_url": "ftp://host"}, "base_url must be"),
         ({"base_url": "http://"}, "base_url must be"),
-        ({"base_url": "http://host/?p=1"}, "base_url must be"),
+        (
+            {"base_url": "http://me:secret@host/?p=1"},
+            "base_url must be an address such as http://127.0.0.1:8000; got 'http://host/?p=1'",
+        ),
         ({"base_url": "http://host:port"}, "base_url must be"),
         ({"base_url": None}, "base_url must be"),
-        ({"api_key": "a\r\nb: c"}, "api_key must be printable ASCII text without spaces around it; got '7 characters'"),
+        (
+            {"api_key": "a\r\nb: c"},
+            "api_key must be printable ASCII text without spaces around it; got 'something else'",
+        ),
         ({"api_key": "schlüssel"}, "api_key must be printable"),
         ({"api_key": ""}, "api_key must be printable"),
+        ({"api_key": b"key"}, "api_key must be printable"),
+        ({"timeout": None}, "timeout must be"),
+        ({"timeout": "5"}, "timeout must be"),
         ({"timeout": 0}, "timeout must be a number of seconds above 0; got 0"),
         ({"timeout": float("inf")}, "timeout must be"),
         ({"retries": -1}, "retries must be an integer of at least 0; got -1"),
@@ -336,6 +367,11 @@ def test_settings_that_cannot_be(settings: dict[str, Any], message: str) -> None
         with pytest.raises(UnsendableValue) as caught:
             kind(**{"base_url": "http://127.0.0.1", **settings})
         assert str(caught.value).startswith(message)
+
+
+def test_the_key_is_never_shown() -> None:
+    with Client("http://127.0.0.1", api_key="sesame") as client:
+        assert "sesame" not in repr(vars(client))
 
 
 def test_a_service_below_a_path() -> None:

@@ -23,7 +23,9 @@ def local() -> LocalClient:
     return LocalClient()
 
 
-@pytest.mark.parametrize("method", ["radius", "thresholds", "plan", "compare", "tables"])
+@pytest.mark.parametrize(
+    "method", [name for name in vars(Client) if not name.startswith("_")] + ["__enter__", "__exit__"]
+)
 def test_it_has_the_methods_of_the_client_with_the_same_parameters(method: str) -> None:
     ours, theirs = (inspect.signature(getattr(kind, method)).parameters for kind in (LocalClient, Client))
     assert {name: one.kind for name, one in ours.items()} == {name: one.kind for name, one in theirs.items()}
@@ -61,6 +63,13 @@ def test_thresholds_plans_comparisons_and_tables(local: LocalClient) -> None:
     assert local.tables().table == "reference"
 
 
+def test_it_is_used_as_a_client_is() -> None:
+    with LocalClient() as local:
+        assert local.health()
+        assert local.ready()
+        assert local.radius("0.99", **BYTES).radius == 3
+
+
 def test_a_table_of_ones_own(tmp_path: Path) -> None:
     Table.create(str(tmp_path / "table")).append([exact_part(Noise(3, "0.7"))])
     local = LocalClient(tmp_path / "table")
@@ -80,6 +89,9 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         {"p": "1.5"},
         {"p": []},
         {"p": [0.9], "p_b": [0.1, 0.2]},
+        {"p": 0.9, "p_b": [0.1]},
+        {"p": np.ones(2), "p_b": np.ones((1, 2))},
+        {"p": b"0.99"},
     ],
 )
 def test_a_wrong_question_is_told(local: LocalClient, question: dict[str, Any]) -> None:

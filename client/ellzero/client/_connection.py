@@ -1,8 +1,9 @@
 """What both clients need to know of a service: where it is, how to ask it, and what an outcome means."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 import httpx2
@@ -24,7 +25,7 @@ class Connection:
     """The settings of a client, checked."""
 
     url: httpx2.URL
-    api_key: str | None
+    api_key: str | None = field(repr=False)
     timeout: float
     retries: int
 
@@ -37,14 +38,10 @@ class Connection:
         except (TypeError, httpx2.InvalidURL):
             raise UnsendableValue("base_url", allowed, base_url) from None
         if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-            raise UnsendableValue("base_url", allowed, address(url))
-        if api_key is not None and not (
-            api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key != ""
-        ):
-            raise UnsendableValue(
-                "api_key", "printable ASCII text without spaces around it", f"{len(api_key)} characters"
-            )
-        if not (isfinite(timeout) and timeout > 0):
+            raise UnsendableValue("base_url", allowed, str(url.copy_with(userinfo=b"")))
+        if api_key is not None and not _can_travel(api_key):
+            raise UnsendableValue("api_key", "printable ASCII text without spaces around it", "something else")
+        if not (isinstance(timeout, Real) and isfinite(timeout) and timeout > 0):
             raise UnsendableValue("timeout", "a number of seconds above 0", timeout)
         if whole(retries, "retries") < 0:
             raise UnsendableValue("retries", "an integer of at least 0", retries)
@@ -62,3 +59,10 @@ class Connection:
         if isinstance(outcome, httpx2.Response):
             return successful(outcome)
         raise failure(outcome, address(self.url).rstrip("/") + request.path, self.timeout) from outcome
+
+
+def _can_travel(api_key: object) -> bool:
+    """Whether a header can carry it."""
+    if not isinstance(api_key, str):
+        return False
+    return api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key != ""

@@ -14,7 +14,7 @@ from ellzero.client.errors import UnsendableValue
 
 Number: TypeAlias = str | int | float | Decimal | Fraction
 
-_MAX_TEXT = 200  # what the service reads
+_MAX_TEXT = 400  # what the service reads; any double is a fraction of fewer
 _ALLOWED = f"a finite number that {_MAX_TEXT} characters write exactly"
 
 

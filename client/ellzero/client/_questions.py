@@ -50,13 +50,13 @@ def radius(
 ) -> Question[RadiusAnswer | RadiiAnswer | RadiiArray]:
     """What `Client.radius` asks: numbers in a query, lists in JSON, arrays as ``.npy`` files."""
     if (p is None) == (count is None):
-        raise TypeError("give either p, or count and n")
+        raise UnsendableValue("p", "given, or count and n in its place", p)
     if (count is None) != (n is None):
-        raise TypeError("count and n go together")
-    if p is not None and failure is not None:
-        raise TypeError("failure goes with count and n")
+        raise UnsendableValue("n", "given with count", n)
+    if count is None and failure is not None:
+        raise UnsendableValue("failure", "given with count and n only", failure)
     if p is None and p_b is not None:
-        raise TypeError("p_b goes with p")
+        raise UnsendableValue("p_b", "given with p only", p_b)
     name, values = ("p", p) if p is not None else ("count", count)
     rest = {"k": k, "alpha": alpha, "d": d, "n": n, "failure": failure}
     if is_array(values):

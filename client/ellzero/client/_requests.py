@@ -16,7 +16,7 @@ JSON = "application/json"
 NPY = "application/x-npy"
 RADIUS = "/v1/radius"
 MOST_VALUES = 1_000_000  # of a `.npy` file, as the service takes them
-MOST_LISTED = 50_000  # of a JSON list: however long its texts are, the body stays below 32 MiB
+MOST_LISTED = 40_000  # of a JSON list: however long its texts are, the body stays below 32 MiB
 
 # How the numbers of the API are written, apart from p_b, which may be a list.
 _WRITERS = {

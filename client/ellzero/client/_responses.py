@@ -56,7 +56,7 @@ def successful(response: httpx2.Response) -> httpx2.Response:
     if response.status_code < 400:
         to = response.headers.get("location")
         raise bad_reply(response, f"HTTP {response.status_code}" + (f", a redirection to {to}" if to else ""))
-    raise problem_reply(_problem(response))
+    raise problem_reply(problem_in(response))
 
 
 def retry_after(response: httpx2.Response) -> float | None:
@@ -104,7 +104,7 @@ class _Told:
     limit_seconds: float | None = None
 
 
-def _problem(response: httpx2.Response) -> Problem:
+def problem_in(response: httpx2.Response) -> Problem:
     """The problem in a reply. Proxies answer with pages of their own, of which the status has to do."""
     try:
         told = _adapter(_Told).validate_json(response.content)

@@ -1,19 +1,21 @@
 """When to ask again, and after how long. Every question may be repeated: answering it changes nothing.
 
 Asked again is after a connection that could not be made or broke, and after 502, 503 and 504: those pass. Not after
-other errors, which would come again, and not after waiting in vain for an answer, which would multiply the wait.
+other errors, which would come again, and not after waiting in vain for an answer, be it here or that the service says
+it took too long: that would multiply the wait, and the work.
 """
 
 from random import uniform
 
 import httpx2
 
-from ellzero.client._responses import retry_after
+from ellzero.client._responses import problem_in, retry_after
 
 LONGEST_WAIT = 30.0
 _FIRST_WAIT = 0.1
 _LONGEST_OWN_WAIT = 5.0
 _PASSING = (502, 503, 504)
+_TOOK_TOO_LONG = "timeout"  # the kind of problem
 _BROKEN = (httpx2.ConnectTimeout, httpx2.NetworkError, httpx2.ProxyError, httpx2.RemoteProtocolError)
 
 
@@ -35,7 +37,7 @@ class Retries:
             return None
         told = None
         if isinstance(outcome, httpx2.Response):
-            if outcome.status_code not in _PASSING:
+            if outcome.status_code not in _PASSING or problem_in(outcome).kind == _TOOK_TOO_LONG:
                 return None
             told = retry_after(outcome)
             if told is not None and told > LONGEST_WAIT:

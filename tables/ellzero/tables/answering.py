@@ -49,7 +49,7 @@ _UNIT = 10**DIGITS
 def answer_probability(index: ThresholdIndex, noise: Noise, p: RationalLike, d: int) -> RadiusAnswer:
     """The radius of a probability, and the thresholds it lies between."""
     located = index.locate(noise, index.radius(p, noise, d), d)
-    return explained(noise, probability(p, "p"), d, located, _text(p))
+    return explained(noise, probability(p, "p"), d, located, _exact_text(p))
 
 
 def explained(noise: Noise, p: Fraction, d: int, located: Located, written: str) -> RadiusAnswer:
@@ -73,7 +73,7 @@ def explained(noise: Noise, p: Fraction, d: int, located: Located, written: str)
 
 def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b: RationalLike, d: int) -> RadiusAnswer:
     """The radius of a probability against at most p_b for every other class."""
-    return _radius(noise, d, index.radius(p, noise, d, p_b), p=_text(p), p_b=_text(p_b))
+    return _radius(noise, d, index.radius(p, noise, d, p_b), p=_exact_text(p), p_b=_exact_text(p_b))
 
 
 def answer_votes(index: ThresholdIndex, noise: Noise, votes: Votes, d: int) -> RadiusAnswer:
@@ -190,13 +190,14 @@ def answer_votes_needed(
         failure=_text(failure),
         k=noise.k,
         alpha=str(noise.alpha),
-        p=_text(p),
+        p=_exact_text(p),
         power=_text(power),
     )
 
 
 def answer_reach(index: ThresholdIndex, noise: Noise, n: int, d: int, failure: RationalLike = "0.001") -> PlanAnswer:
     """The largest radius that n votes can certify: when all of them agree."""
+    d = dimension(d)
     reached = index.radius(Votes(n, n, failure), noise, d).radius
     return PlanAnswer(
         r=reached,
@@ -235,7 +236,7 @@ def answer_comparison(
         alpha=str(noise.alpha),
         k=noise.k,
         d=d,
-        p=None if p is None else _text(p),
+        p=None if p is None else _exact_text(p),
         rows=rows,
     )
 
@@ -299,5 +300,11 @@ def _decimal(units: int | None) -> Decimal | None:
     return None if units is None else decimal(units, DIGITS)
 
 
+def _exact_text(p: RationalLike) -> str:
+    """p as text of exactly its value: a float is the fraction that it is, as clients send it."""
+    return str(p) if isinstance(p, str | Decimal) else str(probability(p, "p"))
+
+
 def _text(value: RationalLike) -> str:
+    """A number that stands for its shortest decimal."""
     return repr(float(value)) if isinstance(value, float) else str(value)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import Any, TypeAlias, overload
+from types import TracebackType
+from typing import Any, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import InvalidInput, Noise, Votes
-from ellzero.certificates._inputs import RationalLike
+from ellzero.certificates._inputs import RationalLike, dimension
 from ellzero.client.answers import (
     CompareAnswer,
     PlanAnswer,
@@ -28,7 +29,11 @@ _FAILURE = "0.001"
 
 
 class LocalClient:
-    """Answers from the table at a path or URI, by default the one that ships; what it lacks is computed here."""
+    """Answers from the table at a path or URI, by default the one that ships; what it lacks is computed here.
+
+    The methods of `ellzero.client.Client`, with the same answers. A value that is not allowed is a ValueError of both,
+    here ``ellzero.certificates.InvalidInput``.
+    """
 
     def __init__(self, table: str | PathLike[str] | None = None) -> None:
         self._name = "reference" if table is None else fspath(table)
@@ -78,7 +83,7 @@ class LocalClient:
         failure: RationalLike | None = None,
     ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
         """The certified radius of a probability (with a runner-up perhaps) or of votes; of each in a list or array."""
-        noise = Noise(k, alpha)
+        noise, d = Noise(k, alpha), dimension(d)
         if (p is None) == (count is None):
             raise InvalidInput("p", "given, or count and n in its place", p)
         if (count is None) != (n is None):
@@ -89,10 +94,13 @@ class LocalClient:
             raise InvalidInput("p_b", "given with p only", p_b)
         epsilon = _FAILURE if failure is None else failure
         values = p if count is None else count
-        p_b = p_b.ravel().tolist() if isinstance(p_b, np.ndarray) and p_b.ndim else p_b
+        if isinstance(p_b, np.ndarray):
+            if isinstance(values, np.ndarray) and p_b.shape != values.shape:
+                raise InvalidInput("p_b", f"one number, or an array of p's shape {values.shape}", f"shape {p_b.shape}")
+            p_b = p_b.ravel().tolist()
         if (isinstance(values, np.ndarray) or _is_list(values)) and not np.size(values):
             raise InvalidInput("p" if n is None else "count", "at least one value", values)
-        if isinstance(values, np.ndarray) and values.ndim:
+        if isinstance(values, np.ndarray):
             return answering.answer_array(self._index, noise, values, d, n, epsilon, p_b)
         if _is_list(values):
             if n is None:
@@ -100,6 +108,8 @@ class LocalClient:
             return answering.answer_counts(self._index, noise, values, n, epsilon, d)
         if n is not None:
             return answering.answer_votes(self._index, noise, Votes(values, n, epsilon), d)
+        if _is_list(p_b):
+            raise InvalidInput("p_b", "one number, as p is one", p_b)
         if p_b is not None:
             return answering.answer_two_classes(self._index, noise, values, p_b, d)
         return answering.answer_probability(self._index, noise, values, d)
@@ -138,6 +148,25 @@ class LocalClient:
         """What the table has."""
         return answering.answer_tables(self._index, self._name)
 
+    def health(self) -> bool:
+        """Whether there is somebody to ask: always."""
+        return True
+
+    def ready(self) -> bool:
+        """Whether the table is in memory: always."""
+        return True
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
 
 def _is_list(values: object) -> bool:
-    return isinstance(values, Sequence) and not isinstance(values, str)
+    return isinstance(values, Sequence) and not isinstance(values, str | bytes)
