@@ -96,9 +96,16 @@ def test_too_few_votes_abstain(view: View) -> None:
 def test_a_runner_up_certifies_more(view: View) -> None:
     view.type(p="0.8", p_b="0.01")
     noise = Noise(255, "0.2")
-    two = radius(noise, "0.8", 150528, "0.01")
-    assert two != radius(noise, "0.8", 150528)
+    two, alone = radius(noise, "0.8", 150528, "0.01"), radius(noise, "0.8", 150528)
+    assert two != alone
     view.shows("radius", str(two))
+    view.shows("alone", f"r = {alone}")
+    view.says("rule", "two-class rule", "no margin")
+    view.type(p="0.4", p_b="0.1")
+    view.shows("alone", "nothing (abstain)")
+    view.type(p_b="")
+    expect(view.at("rule")).to_have_count(0)
+    expect(view.at("alone")).to_have_count(0)
 
 
 _WRONG_AND_RIGHT = {
@@ -134,6 +141,25 @@ def test_what_is_missing_is_asked_for(view: View) -> None:
     view.type(alpha="", p="")
     view.says("alpha-error", "at least one α")
     view.says("verdict", "Give the evidence")
+    view.type(alpha="0.2", p="0.99", k="", d="")
+    view.says("k-error", "Give K")
+    view.says("d-error", "Give d")
+    view.says("verdict", "the message above says why")
+    view.type(k="255", d="784")
+    view.shows("d-error", "")
+    view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 784)))
+
+
+@pytest.mark.parametrize("d", ["", "many", "400001"])
+def test_no_more_radii_are_drawn_than_a_page_can_hold(new_view: NewView, d: str) -> None:
+    view = new_view()
+    view.expected.add(422)
+    view.page.goto(f"{view.address}/?d={d}&r_max=400000&alpha=0.2&view=table")
+    view.says("r_max-error", "from 0 to 2000")
+    expect(view.page.locator("#table-view tr")).to_have_count(0)
+    assert not [url for url in view.requested if "v1/thresholds" in url]
+    view.type(r_max="2000")
+    expect(view.page.locator("#table-view tbody tr")).to_have_count(2001)
 
 
 def test_keys_step_through_radii_and_noises_and_say_exact_thresholds(view: View) -> None:
@@ -188,7 +214,7 @@ def test_the_csv_is_what_is_drawn(view: View) -> None:
     assert download.value.suggested_filename == "ellzero-thresholds-k255.csv"
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
     assert rows == [
-        {"r": str(r), "alpha": alpha, "threshold": str(tau)}
+        {"k": "255", "alpha": alpha, "r": str(r), "threshold": str(tau)}
         for alpha in ("1/5", "0.9")
         for r, tau in enumerate(thresholds(Noise(255, alpha), range(10)))
     ]
@@ -248,3 +274,17 @@ def test_discrete_and_gaussian_noise_are_compared_where_they_can_be(view: View) 
     step = Decimal("1e-20")
     assert gaussian_l0_radius(sigma, tau + step, 784) == 12
     assert gaussian_l0_radius(sigma, tau - step, 784) == 11
+
+
+@pytest.mark.parametrize("r_max", ["", "far", "2001"])
+def test_radii_are_compared_even_if_nothing_can_be_drawn(new_view: NewView, r_max: str) -> None:
+    view = new_view()
+    view.page.goto(f"{view.address}/?k=1&alpha=0.8&r_max={r_max}&at=0.8&p=0.999")
+    view.shows("discrete-radius", str(radius(Noise(1, "0.8"), "0.999", 150528)))
+    expect(view.at("r_max")).to_have_attribute("aria-invalid", "true")
+    expect(view.at("comparison-chart")).to_be_hidden()
+    view.type(r_max="12")
+    expect(view.at("comparison-chart")).to_have_attribute("data-drawn", "true")
+    view.type(r_max=r_max)
+    expect(view.at("comparison-chart")).to_be_hidden()
+    view.shows("discrete-radius", str(radius(Noise(1, "0.8"), "0.999", 150528)))

@@ -1,7 +1,9 @@
 """The page on phones and in the dark, with slow answers, behind a key, and without its service."""
 
+import gzip
 import hashlib
 from math import log10
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -24,12 +26,54 @@ pytestmark = needs_chromium
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("query", ["?", "?view=table&mode=votes", "?k=1&alpha=4/5,0.6,0.7,0.8,0.9,0.51,0.52,0.53"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?",
+        "?view=table&mode=votes",
+        "?k=1&alpha=4/5,0.6,0.7,0.8,0.9,0.51,0.52,0.53",
+        f"?p=0.{'9' * 45}",
+        f"?k=1&alpha=0.8{'0' * 60},0.7&at=0.8{'0' * 60}",
+        "?k=1&alpha=1/2&d=2147483647",
+    ],
+)
 def test_a_phone_never_scrolls_sideways(new_view: NewView, scheme: str, query: str) -> None:
-    view = new_view(viewport={"width": 375, "height": 700}, color_scheme=scheme)
+    view = new_view(viewport={"width": 360, "height": 700}, color_scheme=scheme)
     view.open(query)
     view.shows("radius", view.at("radius").inner_text())
-    assert view.evaluate("document.documentElement.scrollWidth") == 375
+    _stays_within(view, 360)
+
+
+def test_long_numbers_do_not_widen_the_page(new_view: NewView) -> None:
+    view = new_view(viewport={"width": 1280, "height": 800})
+    view.open(f"?p=0.{'9' * 60}&k=1&alpha=0.8{'0' * 60}")
+    view.says("samples", "0." + "9" * 60)
+    _stays_within(view, 1280)
+
+
+def _stays_within(view: View, width: int) -> None:
+    """Neither the page nor a card has anything that sticks out."""
+    expect(view.page.locator("[aria-busy]")).to_have_count(0)
+    assert view.evaluate("document.documentElement.scrollWidth") == width
+    sticking = "[...document.querySelectorAll('.card')].filter(card => card.scrollWidth > card.clientWidth)"
+    assert view.evaluate(f"{sticking}.map(card => card.id)") == []
+
+
+def test_curves_keep_their_room_on_a_phone(new_view: NewView) -> None:
+    view = new_view(viewport={"width": 360, "height": 700})
+    view.open("?k=1&alpha=0.8,0.7,0.6,0.9,4/5,0.55,0.95,0.99&r_max=40")
+    plot = view.page.locator("#chart .nsewdrag").bounding_box()
+    assert plot is not None
+    assert plot["height"] > 200
+    expect(view.page.locator("#chart .legend")).to_have_count(0)
+    expect(view.at("chart-legend").locator("span")).to_have_count(8)
+    expect(view.at("chart-legend")).to_be_visible()
+    expect(view.page.locator("#comparison-chart .legend .traces")).to_have_count(2)
+    expect(view.page.locator("#chart .scatterlayer .trace").first.locator(".point")).to_have_count(0)
+    view.page.set_viewport_size({"width": 1280, "height": 800})
+    expect(view.at("chart-legend")).to_be_hidden()
+    expect(view.page.locator("#chart .legend .traces")).to_have_count(8)
+    expect(view.page.locator("#chart .scatterlayer .trace").first.locator(".point")).to_have_count(41)
 
 
 def test_the_theme_follows_the_system_until_one_is_chosen(new_view: NewView) -> None:
@@ -110,11 +154,19 @@ def test_an_old_answer_never_overwrites_a_newer_one(view: View) -> None:
     view.shows("radius", expected)
 
 
-def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view: NewView) -> None:
+_NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });
+}"""
+
+
+@pytest.mark.parametrize("storage", [True, False], ids=["storage", "no storage"])
+def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view: NewView, storage: bool) -> None:
     digest = hashlib.sha256(b"open sesame").hexdigest()
     with page_service({"ELLZERO_SERVE_API_KEYS": f'{{"reader": {{"sha256": "{digest}"}}}}'}) as address:
         view = new_view(address)
         view.expected |= {401, UNREACHABLE}
+        if not storage:
+            view.page.add_init_script(_NO_STORAGE)
         view.page.goto(address)
         view.says("notice", "asks for an API key")
         view.type(**{"api-key": "wrong"})
@@ -128,3 +180,50 @@ def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view
     view.type(p="0.9")
     view.says("notice", "cannot be reached")
     expect(view.at("retry")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["", "docs"])
+def test_pages_work_below_a_path_of_a_proxy(new_view: NewView, path: str) -> None:
+    view = new_view()
+    below = f"{view.address}/below/"
+    outside: list[str] = []
+
+    def forward(route: Route) -> None:
+        url = route.request.url
+        if not url.startswith(below):
+            outside.append(url)
+        route.fulfill(response=route.fetch(url=url.replace(below, f"{view.address}/")))
+
+    view.page.route(f"{view.address}/**", forward)
+    view.page.goto(below + path)
+    if path:
+        view.page.locator("#operations-default-healthz_healthz_get").click()
+        view.page.get_by_role("button", name="Try it out").click()
+        view.page.get_by_role("button", name="Execute", exact=True).click()
+        expect(view.page.locator(".request-url")).to_contain_text(f"{below}healthz")
+        expect(view.page.locator(".live-responses-table")).to_contain_text("ok")
+    else:
+        view.wait_drawn()
+        view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 150528)))
+    assert outside == []
+
+
+@pytest.mark.parametrize(
+    ("accept", "taken"),
+    [
+        ("gzip, deflate, br", True),
+        ("GZIP;q=0.5", True),
+        ("br, *", True),
+        ("gzip;q=0", False),
+        ("*, gzip; q=0.000", False),
+        ("*;q=0", False),
+        ("gzip;q=much", False),
+        ("notgzip", False),
+        ("identity", False),
+    ],
+)
+def test_files_are_compressed_for_those_who_take_it(service: str, accept: str, taken: bool) -> None:
+    with urlopen(Request(f"{service}/assets/main.js", headers={"accept-encoding": accept})) as response:
+        body = response.read()
+    assert response.headers["content-encoding"] == ("gzip" if taken else None)
+    assert (gzip.decompress(body) if taken else body).startswith(b"// The page")

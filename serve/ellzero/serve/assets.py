@@ -51,10 +51,22 @@ class Asset:
         headers |= _SECURITY | (extra or {})
         if request.headers.get("if-none-match") == self._tag:
             return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if _takes_gzip(request.headers.get("accept-encoding", "")):
             headers["content-encoding"] = "gzip"
             return Response(self._compressed, headers=headers, media_type=self._type)
         return Response(gzip.decompress(self._compressed), headers=headers, media_type=self._type)
+
+
+def _takes_gzip(accept: str) -> bool:
+    """Whether an Accept-Encoding header allows gzip, by name or else by "*"; a quality of 0 refuses it."""
+    qualities = {}
+    for part in accept.lower().split(","):
+        coding, *parameters = (piece.strip() for piece in part.split(";"))
+        qualities[coding] = next((text[2:] for text in parameters if text.startswith("q=")), "1")
+    try:
+        return float(qualities.get("gzip", qualities.get("*", "0"))) > 0
+    except ValueError:
+        return False
 
 
 class Assets:

@@ -1,6 +1,7 @@
 // Questions to the service that this page came from.
 
 const KEY = "ellzero-api-key";
+let key = keptKey();
 
 /** What went wrong, in words, and the field that it is about (null if none). status 0: no answer at all. */
 export class Problem extends Error {
@@ -15,7 +16,6 @@ export class Problem extends Error {
 export async function ask(name, parameters, signal) {
   const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined && value !== null);
   const headers = { accept: "application/json" };
-  const key = sessionStorage.getItem(KEY);
   if (key) headers["x-api-key"] = key;
   let response;
   try {
@@ -31,12 +31,25 @@ export async function ask(name, parameters, signal) {
 }
 
 /** Keep a key until the tab is closed, without the characters that no header can carry. */
-export function keepKey(key) {
-  sessionStorage.setItem(KEY, key.replace(/[^\x20-\x7e]/g, "").trim());
+export function keepKey(typed) {
+  key = typed.replace(/[^\x20-\x7e]/g, "").trim();
+  try {
+    sessionStorage.setItem(KEY, key);
+  } catch {
+    // A browser that keeps nothing forgets it when the page is left.
+  }
 }
 
 export function hasKey() {
-  return sessionStorage.getItem(KEY) !== null;
+  return key !== null;
+}
+
+function keptKey() {
+  try {
+    return sessionStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -1,26 +1,46 @@
 // The certified radius of the evidence at hand, and its reason, in words.
 
-import { ask } from "./api.js";
+import { ask, Problem } from "./api.js";
 import { el, grouped, tau } from "./dom.js";
 import { rational } from "./exact.js";
 import { chosenAlpha } from "./state.js";
 
 const POWER = "0.9";
 const PLAN_FAILURE = "0.001";
+const TWO_CLASSES =
+  "Decided by the two-class rule: up to this radius, the least that p can fall to exceeds the most that p_b can grow to. " +
+  "It compares the two, so there is no one threshold, and no margin.";
 
-/** What the service is asked for the radius; null while the evidence is not complete. */
+/** The evidence, p or votes; null while it is not complete. */
+export function given({ mode, p, p_b, count, n, failure }) {
+  if (mode === "p") return p ? { p, p_b } : null;
+  return count && n ? { count, n, failure } : null;
+}
+
+/** What the service is asked for the radius; null while something is missing. A missing K or α is named by the chart. */
 export function question(state) {
   const alpha = chosenAlpha(state);
-  const noise = { k: state.k, alpha, d: state.d };
-  if (!alpha || !state.k || !state.d) return null;
-  if (state.mode === "p") return state.p ? { ...noise, p: state.p, p_b: state.p_b } : null;
-  return state.count && state.n ? { ...noise, count: state.count, n: state.n, failure: state.failure } : null;
+  const evidence = given(state);
+  if (!state.d) throw new Problem(422, "Give d, such as 784 for 28 · 28 pixels.", "d");
+  return alpha && state.k && evidence ? { k: state.k, alpha, d: state.d, ...evidence } : null;
+}
+
+/** The answer to a question; with p_b it has `alone`, the answer without, or null if that cannot be told. */
+export async function load(question, signal) {
+  const { p_b, ...rest } = question;
+  if (!p_b) return ask("radius", question, signal);
+  const without = ask("radius", rest, signal).catch((error) => {
+    if (signal.aborted || !(error instanceof Problem)) throw error;
+    return null;
+  });
+  const [answer, alone] = await Promise.all([ask("radius", question, signal), without]);
+  return { ...answer, alone };
 }
 
 /** The verdict as elements: the radius in large, what it says, and the numbers it rests on. */
-export function verdict(answer, question) {
+export function verdict(answer, evidence) {
   if (answer === null) {
-    const why = question === null ? "Give the evidence above to see what it certifies." : "No answer; the message above says why.";
+    const why = evidence ? "No answer; the message above says why." : "Give the evidence above to see what it certifies.";
     return [el("p", { className: "sub" }, why)];
   }
   const { radius } = answer;
@@ -30,6 +50,7 @@ export function verdict(answer, question) {
   return [
     el("p", { className: abstains ? "big abstain" : "big" }, el("strong", { id: "radius" }, big), unit),
     el("p", { id: "meaning" }, abstains ? whyAbstain(answer) : meaning(answer)),
+    ...(answer.p_b === null || abstains ? [] : [el("p", { id: "rule", className: "sub" }, TWO_CLASSES)]),
     el("dl", { className: "facts" }, ...facts(answer)),
   ];
 }
@@ -61,7 +82,10 @@ function facts(answer) {
     if (radius !== null) add("min-count", votes(answer.min_count, n), `votes that certify r = ${radius}`);
     if (radius !== answer.d) add("next-min-count", votes(answer.next_min_count, n), `votes that would certify r = ${next}`);
   }
-  if (p_b !== null && radius !== null) rows.push(fact("rule", "two classes", "decided by the rule of"));
+  if (p_b !== null && radius !== null && answer.alone) {
+    const { radius: without } = answer.alone;
+    add("alone", without === null ? "nothing (abstain)" : `r = ${grouped(without)}`, "without p", el("sub", {}, "b"), ", p alone certifies");
+  }
   return rows;
 }
 

@@ -1,12 +1,14 @@
 // A chart of thresholds against radii that can be pointed at, stepped through by keys, and kept as a picture.
 
 import { certaintyAxis } from "./axis.js";
+import { el } from "./dom.js";
 import { height } from "./exact.js";
 import { plotly } from "./plotly.js";
 
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x"];
 const DASHES = ["solid", "solid", "solid", "solid", "dash", "dash", "dash", "dash"];
-const MOST_MARKERS = 60;
+const NARROW = 500;
+const MARKER_ROOM = 13; // pixels for each; closer ones would run together
 const HIGHEST = 21; // thresholds have 20 decimals; a p far above them all would only flatten the curves
 const PICTURE = { format: "png", width: 1000, height: 600, scale: 2 };
 const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false };
@@ -14,14 +16,15 @@ const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, s
 export class Chart {
   #host;
   #readout;
+  #legend;
   #series = [];
   #mark = {};
   #turn = 0;
   #at = null; // {s, i}: the series and row that are read out
 
-  constructor(host, readout) {
-    this.#host = host;
-    this.#readout = readout;
+  /** `legend`, if given, has the names where the chart is narrow: a legend inside would leave the curves no room. */
+  constructor(host, readout, legend = null) {
+    [this.#host, this.#readout, this.#legend] = [host, readout, legend];
     host.addEventListener("keydown", (event) => this.#key(event));
     new ResizeObserver(() => this.#resize()).observe(host);
   }
@@ -43,7 +46,9 @@ export class Chart {
     const Plotly = await plotly();
     if (turn !== this.#turn || !this.#series.length) return; // while plotly.js was loading, more was asked for
     const first = !this.#host.classList.contains("js-plotly-plot");
-    await Plotly.react(this.#host, this.#traces(), this.#layout(this.#host.clientWidth), CONFIG);
+    const width = this.#host.clientWidth;
+    this.#name(width);
+    await Plotly.react(this.#host, this.#traces(width), this.#layout(width), CONFIG);
     if (first) this.#host.on("plotly_hover", ({ points: [point] }) => this.#show(point.curveNumber, point.pointNumber));
     this.#host.dataset.drawn = "true";
     this.#host.classList.remove("waiting");
@@ -57,10 +62,22 @@ export class Chart {
       title: { text: title, x: 0.5, y: 0.97, yanchor: "top", font: { size: 17 } },
       margin: { l: 24, r: 28, t: 84, b: 20 },
     };
-    return Plotly.toImage({ data: this.#traces(), layout }, PICTURE);
+    return Plotly.toImage({ data: this.#traces(PICTURE.width), layout }, PICTURE);
   }
 
-  #traces() {
+  #name(width) {
+    if (this.#legend === null) return;
+    this.#legend.hidden = width >= NARROW;
+    const names = this.#series.map(({ name }, s) => {
+      const entry = el("span", {}, name);
+      entry.style.setProperty("--entry", `var(--series-${s})`);
+      entry.style.setProperty("--dash", DASHES[s] === "dash" ? "dashed" : "solid");
+      return entry;
+    });
+    this.#legend.replaceChildren(...names);
+  }
+
+  #traces(width) {
     const { chosen, radius } = this.#mark;
     const paint = painter(this.#host);
     const traces = this.#series.map(({ name, rows }, s) => ({
@@ -68,7 +85,7 @@ export class Chart {
       y: rows.map((row) => height(row.threshold)),
       text: rows.map((row) => row.threshold),
       name,
-      mode: rows.length > MOST_MARKERS ? "lines" : "lines+markers",
+      mode: rows.length * MARKER_ROOM > width ? "lines" : "lines+markers",
       line: { color: paint(`--series-${s}`), width: s === chosen ? 3 : 2, dash: DASHES[s] },
       marker: { color: paint(`--series-${s}`), symbol: SYMBOLS[s], size: 7 },
       hovertemplate: `r = %{x}, ${name}<br>%{text}<extra></extra>`,
@@ -95,7 +112,7 @@ export class Chart {
     const known = level === undefined ? null : height(level);
     const mark = known > HIGHEST ? null : known;
     const heights = this.#series.flatMap(({ rows }) => rows.map((row) => height(row.threshold)));
-    const narrow = width < 500;
+    const narrow = width < NARROW;
     const axis = { gridcolor: line, linecolor: line, zeroline: false, fixedrange: true, automargin: true };
     const last = this.#series[0].rows.length - 1;
     return {
@@ -108,7 +125,7 @@ export class Chart {
       hoverdistance: 60,
       dragmode: false,
       hoverlabel: { bgcolor: paint("--surface"), font: { color: ink, size: 13, family: "ui-monospace, monospace" } },
-      showlegend: true,
+      showlegend: !narrow || this.#legend === null,
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
       xaxis: {
         ...axis,

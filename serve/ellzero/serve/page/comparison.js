@@ -8,7 +8,10 @@ import { chosenAlpha } from "./state.js";
 
 export const APPLIES = "For bits (K = 1) that stay with probability α > 1/2 there is Gaussian noise that keeps a bit, read by rounding, just as often; the two certificates can then be compared.";
 
-/** The comparison for a state and a probability p (null without), or null where it does not apply. */
+/**
+ * The comparison for a state and a probability p (null without), or null where it does not apply. It has no rows, but
+ * still the radii, while nobody can say how far to draw.
+ */
 export async function load(state, p, signal) {
   const alpha = chosenAlpha(state);
   if (state.k !== "1" || !alpha || !aboveHalf(alpha) || !state.d) return null;
@@ -35,6 +38,7 @@ function one(id, radius, label) {
   return el("p", { className: radius === null ? "big abstain" : "big" }, big, el("span", { className: "unit" }, label));
 }
 
-export function sentence(sigma, alpha) {
-  return `Gaussian noise of σ = ${sigma.toPrecision(4)} keeps a bit, read by rounding, with the same probability α = ${alpha}. Lower curves certify more.`;
+export function sentence({ sigma, rows }, alpha) {
+  const same = `Gaussian noise of σ = ${sigma.toPrecision(4)} keeps a bit, read by rounding, with the same probability α = ${alpha}.`;
+  return rows.length ? `${same} Lower curves certify more.` : same;
 }

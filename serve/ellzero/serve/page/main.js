@@ -1,6 +1,6 @@
 // The page: inputs → address → questions → what is shown.
 
-import { ask, hasKey, keepKey, latest, Problem } from "./api.js";
+import { hasKey, keepKey, latest, Problem } from "./api.js";
 import * as calculator from "./calculator.js";
 import { Chart } from "./chart.js";
 import * as comparison from "./comparison.js";
@@ -17,7 +17,7 @@ const FIELDS = ["k", "alpha", "d", "r_max", "p", "p_b", "count", "n", "failure"]
 
 let state = fromQuery(location.search); // never changed, only replaced: a question keeps the one it was asked for
 const shown = { key: null, series: [], k: null, alpha: null, answer: null };
-const chart = new Chart(byId("chart"), byId("chart-readout"));
+const chart = new Chart(byId("chart"), byId("chart-readout"), byId("chart-legend"));
 const comparisonChart = new Chart(byId("comparison-chart"), byId("comparison-readout"));
 
 // Asking. Each part shows its answer as it comes; what it complains about stands by its field.
@@ -59,14 +59,14 @@ async function draw(now, signal) {
 }
 
 async function calculate(now, signal) {
-  const question = calculator.question(now);
   let answer = null;
   try {
-    answer = question && (await ask("radius", question, signal));
+    const question = calculator.question(now);
+    if (question) answer = await calculator.load(question, signal);
   } finally {
     if (!signal.aborted) {
       [shown.answer, shown.alpha] = [answer, chosenAlpha(now)];
-      byId("verdict").replaceChildren(...calculator.verdict(answer, question));
+      byId("verdict").replaceChildren(...calculator.verdict(answer, calculator.given(now)));
       plan(now, answer);
       showDrawn();
     }
@@ -120,9 +120,10 @@ function showComparison(found, alpha) {
     byId("comparison-text").replaceChildren(comparison.APPLIES, " ", example);
     return;
   }
-  byId("comparison-text").textContent = comparison.sentence(found.sigma, alpha);
+  byId("comparison-text").textContent = comparison.sentence(found, alpha);
   byId("comparison-radii").replaceChildren(...comparison.radii(found));
-  comparisonChart.draw(comparison.series(found, alpha), level());
+  byId("comparison-drawn").hidden = !found.rows.length;
+  if (found.rows.length) comparisonChart.draw(comparison.series(found, alpha), level());
 }
 
 /** The evidence as a line across a chart. */
@@ -192,7 +193,7 @@ byId("key-form").addEventListener("submit", () => {
 });
 byId("retry").addEventListener("click", () => refresh());
 byId("csv").addEventListener("click", () => {
-  const url = URL.createObjectURL(new Blob([series.csv(shown.series)], { type: "text/csv" }));
+  const url = URL.createObjectURL(new Blob([series.csv(shown.series, shown.k)], { type: "text/csv" }));
   offer(`ellzero-thresholds-k${shown.k}.csv`, url);
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 });

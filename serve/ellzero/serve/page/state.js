@@ -22,7 +22,7 @@ export function fromQuery(query) {
   const state = { ...DEFAULTS };
   for (const name of Object.keys(DEFAULTS)) {
     const value = given.get(name);
-    if (value !== null && (CHOICES[name]?.includes(value) ?? true)) state[name] = value;
+    if (value !== null && (CHOICES[name]?.includes(value) ?? true)) state[name] = value.trim();
   }
   return state;
 }
