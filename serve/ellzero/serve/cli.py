@@ -19,6 +19,7 @@ from ellzero.certificates.errors import InvalidInput
 from ellzero.serve.keys import new_key
 from ellzero.serve.logs import log_config
 from ellzero.serve.metrics import SHARED_DIRECTORY
+from ellzero.serve.protocol import WholeBodies
 from ellzero.serve.settings import PREFIX, ServeSettings
 from ellzero.tables import Table
 
@@ -54,7 +55,7 @@ def serve_command(tables: str | None, host: str | None, port: Any, workers: Any,
         factory=True,
         workers=settings.workers,
         loop="uvloop",
-        http="httptools",
+        http=WholeBodies,
         access_log=False,
         log_config=log_config(settings.log_format, settings.log_level),
         backlog=_BACKLOG,

@@ -1,11 +1,12 @@
 """What may be asked: the fields of each request."""
 
+import re
 from functools import lru_cache
-from typing import Annotated, Self, TypeAlias, TypeVar
+from typing import Annotated, NamedTuple, Self, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ellzero.certificates import InvalidInput, Noise, Votes
 from ellzero.certificates._inputs import MAX_DIMENSION
@@ -22,6 +23,7 @@ FAILURE = "0.001"
 POWER = "0.9"
 _MOST_QUERY_BYTES = 8_192
 _SMALL_BODY = 65_536
+_P_IN_DIGITS = re.compile(rb"(?:^|&)p=([0-9./]{1,400})(?=&|$)")
 
 K = Annotated[int, Whole(1, MAX_K), Field(description="Number of categories minus one: 255 for bytes, 1 for bits.")]
 Alpha = Annotated[
@@ -173,6 +175,36 @@ def asked(model: type[M], query: bytes) -> M:
         twice = next(name for name in names if names.count(name) > 1)[:80]
         raise Problem(422, f"{twice} is given more than once", field=twice, allowed="given once")
     return model.model_validate(fields, context=QUERY)
+
+
+class PlainQuestion(NamedTuple):
+    """The radius of p alone: what is asked most."""
+
+    noise: Noise
+    d: int
+    p: str
+
+
+def plainly_asked(query: bytes) -> PlainQuestion | None:
+    """The question in a query that has k, alpha, d and a p in digits, and nothing else; None for any other query.
+
+    The same that `asked` reads, or None, in a fraction of the time: noises come again and again, so only p is new.
+    """
+    written = _P_IN_DIGITS.search(query)
+    if written is None:
+        return None
+    common = _noise_and_d(query[: written.start()] + query[written.end() :])
+    return None if common is None else PlainQuestion(*common, written[1].decode())
+
+
+@lru_cache(4_096)
+def _noise_and_d(query: bytes) -> tuple[Noise, int] | None:
+    """What a query without its p has; None if that is more, or less, or wrong."""
+    try:
+        question = asked(RadiusQuestion, query + b"&p=1")
+        return (question.noise, question.d) if question.p_b is None else None
+    except (InvalidInput, Problem, ValidationError):
+        return None
 
 
 def batch(body: bytes) -> RadiiQuestion:

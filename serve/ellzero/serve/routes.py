@@ -31,6 +31,7 @@ from ellzero.serve.questions import (
     ThresholdsQuestion,
     asked,
     batch,
+    plainly_asked,
 )
 from ellzero.serve.service import Service
 from ellzero.serve.wire import JSON, NPY, JsonResponse, read_npy, written_npy
@@ -56,7 +57,11 @@ def add_routes(router: APIRouter, service: Service, metrics: Metrics) -> None:
     )
     async def radius(request: Request) -> Response:
         """The certified radius of a probability p, with a runner-up p_b perhaps, or of count of n votes."""
-        return answered(await service.radius(asked(RadiusQuestion, request.scope["query_string"])))
+        query = request.scope["query_string"]
+        plain = plainly_asked(query)
+        if plain is not None:
+            return answered(await service.radius_of_p(*plain))
+        return answered(await service.radius(asked(RadiusQuestion, query)))
 
     @router.post(
         "/v1/radius",

@@ -92,17 +92,21 @@ class Service:
         if votes is not None:
             await self._bring(noise, _reach(votes), d)
             return await self.compute(answering.answer_votes, self._index, noise, votes, d)
-        p = probability(top, "p")
-        if question.p_b is not None:
-            p_b = probability(question.p_b, "p_b")
-            self._afford(costs.two_class_seconds(noise, min(p_b, 1 - p), d))
-            await self._bring(noise, max(p, 1 - p_b), d)
-            return await self.compute(answering.answer_two_classes, self._index, noise, top, question.p_b, d)
+        if question.p_b is None:
+            return await self.radius_of_p(noise, d, str(top))
+        p, p_b = probability(top, "p"), probability(question.p_b, "p_b")
+        self._afford(costs.two_class_seconds(noise, min(p_b, 1 - p), d))
+        await self._bring(noise, max(p, 1 - p_b), d)
+        return await self.compute(answering.answer_two_classes, self._index, noise, top, question.p_b, d)
+
+    async def radius_of_p(self, noise: Noise, d: int, written: str) -> RadiusAnswer:
+        """The radius of a probability alone; and why."""
+        p = probability(written, "p")
         located = self._index.find(noise, p, d)
         if located is None:
             await self._bring(noise, p, d)
             located = await self._settled(noise, p, d)
-        return answering.explained(noise, p, d, located, str(top))
+        return answering.explained(noise, p, d, located, written)
 
     async def radii(self, question: RadiiQuestion) -> RadiiAnswer:
         """The radii of many probabilities, or of many counts."""

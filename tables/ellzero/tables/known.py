@@ -45,7 +45,7 @@ class KnownColumns:
     def find(self, noise: Noise) -> tuple[Part | None, Source]:
         """The longest rows at hand, and whether they are the table's own."""
         part = self.stored.get(noise)
-        kept = self._kept.get(noise)
+        kept = self._kept.get(noise) if self._kept else None  # hashing a noise takes its time
         if kept is not None and (part is None or kept.stop > part.stop):
             return kept, Source.COMPUTED
         return part, Source.TABLE

@@ -46,8 +46,7 @@ class Rows(NamedTuple):
 
     def unit(self, at: int) -> int:
         """⌈τ_r·10^20⌉ as an integer."""
-        low, high = self.units[at].tolist()
-        return int(high) * _WORD + int(low)
+        return self.units.item(at, 1) * _WORD + self.units.item(at, 0)
 
     def same_as(self, other: "Rows") -> bool:
         """Whether all bytes agree."""
