@@ -175,7 +175,7 @@ def test_an_unexpected_error_is_a_problem_that_tells_nothing_and_is_logged(
     def broken(*_: object) -> None:
         raise RuntimeError("the secret of the house")
 
-    monkeypatch.setattr("ellzero.serve.routes.asked", broken)
+    monkeypatch.setattr("ellzero.serve.routes.plainly_asked", broken)
     response = client.get(RADIUS)
     assert response.status_code == 500
     assert response.json()["type"] == "urn:ellzero:problem:internal"
