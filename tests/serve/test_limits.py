@@ -52,6 +52,27 @@ def test_300_megabytes_are_refused_in_bounded_memory(tmp_path: Path, chunked: bo
         assert service.process.poll() is None
 
 
+def test_requests_that_wait_for_the_one_before_them_are_not_read_ahead(tmp_path: Path) -> None:
+    slow = b"GET /v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.503 HTTP/1.1\r\nhost: x\r\n\r\n"
+    body = bytes(900_000)
+    head = (
+        "POST /v1/radius HTTP/1.1",
+        "host: x",
+        "content-type: application/json",
+        f"content-length: {len(body)}",
+        "",
+        "",
+    )
+    following = "\r\n".join(head).encode() + body
+    with running(tmp_path / "log", settings={"max_seconds": 600}) as service, _connect(service) as connection:
+        before = service.memory("VmHWM")
+        connection.sendall(slow)
+        connection.settimeout(1)
+        with pytest.raises(TimeoutError):  # the service has had enough, until the first is answered
+            connection.sendall(following * 200)
+        assert service.memory("VmHWM") - before < 80 * MEGABYTE
+
+
 def test_a_body_that_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
     head = ["POST /v1/radius HTTP/1.1", "host: x", "content-type: application/json", "content-length: 99"]
     with running(tmp_path / "log", settings={"request_timeout": 0.5}) as service, _connect(service) as connection:

@@ -1,6 +1,8 @@
 """Columns that the table lacks: computed once, kept, refused if too costly, written back if the operator allows it."""
 
 import asyncio
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,11 @@ from serve.running import Running, running
 from starlette.testclient import TestClient
 
 from ellzero.certificates import Noise, radius
-from ellzero.serve import ServeSettings, create_app
+from ellzero.serve import ServeSettings, create_app, deadline
+from ellzero.serve.metrics import Metrics
+from ellzero.serve.problems import Problem
+from ellzero.serve.questions import ThresholdsQuestion
+from ellzero.serve.service import Service
 from ellzero.tables import Table
 
 
@@ -52,6 +58,58 @@ def test_an_absent_column_is_computed_once_however_it_is_asked_for(service: Runn
     assert outcome.statuses == {200: 40}
     assert len(outcome.bodies) == 1
     assert service.metric("ellzero_columns_computed_total") - before == 1
+
+
+def test_a_crowd_that_asks_for_more_and_less_of_one_column_is_answered(service: Running) -> None:
+    async def crowd() -> Counter[int]:
+        total: Counter[int] = Counter()
+        for number in range(20):
+            noise = f"k=7&alpha=0.3{number:03d}1"
+            asked = [f"/v1/thresholds?{noise}&r_max={r_max}" for r_max in (2, 64, 8, 32)]
+            asked += [f"/v1/radius?{noise}&d=784&p={p}" for p in ("0.7", "0.99999999", "0.9")]
+            outcomes = await asyncio.gather(*(load(service.url, path, connections=2, requests=2) for path in asked))
+            for outcome in outcomes:
+                total += outcome.statuses
+        return total
+
+    assert asyncio.run(crowd()) == {200: 20 * 7 * 4}
+
+
+def waiting_service() -> Service:
+    return Service(ServeSettings(request_timeout=2, max_seconds=600), Metrics())
+
+
+async def thresholds_of(service: Service, r_max: int, alpha: str) -> int:
+    deadline.begin(2)
+    found = await service.thresholds(ThresholdsQuestion(k=1, alpha=alpha, r_max=r_max))
+    return len(found.part.rows)
+
+
+def test_who_comes_when_a_walk_has_just_ended_has_the_rest_computed() -> None:
+    """And does not wait for ever for what is over."""
+
+    async def both() -> tuple[int, int]:
+        service = waiting_service()
+        first = asyncio.create_task(thresholds_of(service, 5, "0.71"))
+        await asyncio.sleep(0)
+        time.sleep(0.5)  # the event loop has no time to be told that the walk is done
+        second = asyncio.create_task(thresholds_of(service, 50, "0.71"))
+        return await first, await second
+
+    assert asyncio.run(asyncio.wait_for(both(), 30)) == (6, 51)
+
+
+def test_who_joins_a_walk_that_is_stopped_is_answered_all_the_same() -> None:
+    async def both() -> tuple[int, int]:
+        service = waiting_service()
+        long = asyncio.create_task(thresholds_of(service, 10**9, "0.502"))
+        await asyncio.sleep(1.5)
+        joined = asyncio.create_task(thresholds_of(service, 50, "0.502"))
+        with pytest.raises(Problem) as caught:
+            await long
+        return caught.value.status, await joined
+
+    assert asyncio.run(both()) == (503, 51)
 
 
 def test_votes_at_a_large_failure_probability_prove_more_than_their_share(table: str) -> None:

@@ -393,7 +393,7 @@ def test_a_radius_beyond_the_table_is_found_once_and_then_known(monkeypatch: pyt
 
 
 def test_what_is_kept_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "_MOST_KEPT_ROWS", 100)
+    monkeypatch.setattr(known, "MOST_KEPT_ROWS", 100)
     index = index_of()
     for k in range(1, 40):
         noise = Noise(k, "9/10")
@@ -404,7 +404,7 @@ def test_what_is_kept_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_many_short_columns_count_for_more_than_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "_MOST_KEPT_ROWS", 1_000)
+    monkeypatch.setattr(known, "MOST_KEPT_ROWS", 1_000)
     index = index_of()
     for k in range(1, 40):
         index.radius(0.51, Noise(k, "9/10"), 60)
@@ -432,7 +432,7 @@ def test_all_rows_of_a_column_are_computed_once(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_column_too_long_to_keep_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "_MOST_KEPT_ROWS", 10)
+    monkeypatch.setattr(known, "MOST_KEPT_ROWS", 10)
     index = index_of()
     assert index.radius(nextafter(1, 0), BYTES, 150_528).radius == radius(BYTES, nextafter(1, 0), 150_528)
     assert not index._known._kept
@@ -493,6 +493,25 @@ def test_a_noise_that_the_table_lacks_is_written_back_too(tmp_path: Path) -> Non
     assert again.radius(nextafter(1, 0), BITS, 150_528) == index.radius(nextafter(1, 0), BITS, 150_528)
     assert again.radius(0.9, BITS, 150_528).source is Source.TABLE
     assert contents(table)[BYTES] == [listed(exact_part(BYTES))]
+
+
+def test_a_slow_write_of_few_rows_does_not_replace_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(tmp_path / "table")
+    index, written, go_on = ThresholdIndex.open(table, write_back=True), Table.append, threading.Event()
+
+    def slowly(table: Table, parts: Any) -> Any:
+        if len(parts[0].rows) < 10:
+            go_on.wait(30)
+        return written(table, parts)
+
+    monkeypatch.setattr(Table, "append", slowly)
+    few = threading.Thread(target=index.extend_to, args=(BITS, 5))
+    few.start()
+    index.extend_to(BITS, 30)
+    go_on.set()
+    few.join()
+    assert index.is_whole(BITS, 30)
+    assert index.extents()[BITS].rows == 31
 
 
 def test_only_rows_that_no_shard_has_are_written_back(tmp_path: Path) -> None:

@@ -92,6 +92,9 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         {"p": 0.9, "p_b": [0.1]},
         {"p": np.ones(2), "p_b": np.ones((1, 2))},
         {"p": b"0.99"},
+        {"p": [[0.9]]},
+        {"p": [np.array(0.9), "0.9"]},
+        {"p": [1, True]},
     ],
 )
 def test_a_wrong_question_is_told(local: LocalClient, question: dict[str, Any]) -> None:

@@ -38,12 +38,12 @@ def numbers_seconds(numbers: int) -> float:
 
 def column_seconds(noise: Noise, r_max: int | None) -> float:
     """To compute a column."""
-    return _rows(noise, r_max) * _A_ROW
+    return rows(noise, r_max) * _A_ROW
 
 
 def sending_seconds(noise: Noise, r_max: int | None) -> float:
     """To send a column."""
-    return _rows(noise, r_max) * _A_ROW_SENT
+    return rows(noise, r_max) * _A_ROW_SENT
 
 
 def plan_seconds(noise: Noise, r: int) -> float:
@@ -51,10 +51,10 @@ def plan_seconds(noise: Noise, r: int) -> float:
     return _A_PLAN + min(r, likely_radii(saturation_bound(noise, 20))) * _A_RADIUS_OF_TWO_CLASSES
 
 
-def _rows(noise: Noise, r_max: int | None) -> int:
+def rows(noise: Noise, r_max: int | None) -> int:
     """About how many rows a column has."""
-    rows = likely_radii(saturation_bound(noise, 20))
-    return rows if r_max is None else min(rows, r_max + 1)
+    most = likely_radii(saturation_bound(noise, 20))
+    return most if r_max is None else min(most, r_max + 1)
 
 
 def _radii(noise: Noise, room: Fraction, d: int) -> int:

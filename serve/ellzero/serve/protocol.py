@@ -14,5 +14,6 @@ class WholeBodies(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
-        if len(self.cycle.body) <= _WITHOUT_A_PAUSE:
+        # While requests wait for the one before them, nothing more is read: they could be any number.
+        if not self.pipeline and len(self.cycle.body) <= _WITHOUT_A_PAUSE:
             self.flow.resume_reading()

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from time import monotonic
@@ -41,6 +42,7 @@ from ellzero.serve.questions import (
 from ellzero.serve.settings import ServeSettings
 from ellzero.tables import FoundColumn, ThresholdIndex, answering
 from ellzero.tables.found import Located
+from ellzero.tables.known import MOST_KEPT_ROWS
 from ellzero.tables.reference import LOCATION
 from ellzero.tables.rows import DIGITS
 
@@ -135,8 +137,11 @@ class Service:
         """A column, up to a radius or up to saturation."""
         noise, r_max, index = question.noise, question.r_max, self._index
         self._afford(costs.sending_seconds(noise, r_max))
-        have = partial(index.is_whole, noise, r_max)
-        await self._once(noise, have, partial(index.extend_to, noise, r_max), costs.column_seconds(noise, r_max))
+        have, expected_seconds = partial(index.is_whole, noise, r_max), costs.column_seconds(noise, r_max)
+        if have() or costs.rows(noise, r_max) <= MOST_KEPT_ROWS:
+            await self._once(noise, have, partial(index.extend_to, noise, r_max), expected_seconds)
+        else:  # too many to keep for anybody else
+            self._afford(expected_seconds)
         return await self.compute(index.thresholds, noise, r_max)
 
     async def plan(self, question: PlanQuestion) -> PlanAnswer:
@@ -185,23 +190,31 @@ class Service:
     async def _once(
         self, noise: Noise, have: Callable[[], bool], extend: Callable[[], None], expected_seconds: float
     ) -> None:
-        """Have rows of a noise computed unless they are at hand: once, whoever waits for them, within the limits."""
+        """Have rows of a noise computed unless they are at hand: once, whoever waits for them, within the limits.
+
+        Waiting never returns at once: a walk that is done and did not bring enough is followed by a new one.
+        """
         while not have():
             walk = self._walks.get(noise)
-            mine = walk is None
-            if walk is None:
-                self._afford(expected_seconds)
-                self._metrics.columns_computed.inc()
-                # Others may come to wait for it, so that it has its own time and not that of the request that began it.
-                walk = self._started(monotonic() + self._settings.request_timeout, extend)
-                self._walks[noise] = walk
-                walk.add_done_callback(partial(self._ended, noise))
-            await self._in_time(asyncio.shield(walk))
-            if mine:  # too many rows to keep
-                return
+            if walk is not None and not walk.done():
+                with suppress(Stopped):  # it had run out of its time, and this request has not
+                    await self._in_time(asyncio.shield(walk))
+                continue
+            self._afford(expected_seconds)
+            self._metrics.columns_computed.inc()
+            # Others may come to wait for it, so that it has its own time and not that of the request that began it.
+            walk = self._started(monotonic() + self._settings.request_timeout, extend)
+            self._walks[noise] = walk
+            walk.add_done_callback(partial(self._ended, noise))
+            try:
+                await self._in_time(asyncio.shield(walk))
+            except Stopped:
+                raise self._out_of_time() from None
+            return  # if rows are missing still, they are too many to keep
 
     def _ended(self, noise: Noise, walk: asyncio.Future[None]) -> None:
-        del self._walks[noise]
+        if self._walks.get(noise) is walk:
+            del self._walks[noise]
         if not walk.cancelled():
             walk.exception()  # told to those who wait, if there are any left
 
@@ -230,10 +243,15 @@ class Service:
 
     async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
         """Do something that takes time in a thread, for as long as the request has."""
-        return await self._in_time(self._started(deadline.until(), work, *arguments))
+        try:
+            return await self._in_time(self._started(deadline.until(), work, *arguments))
+        except Stopped:
+            raise self._out_of_time() from None
 
     def _started(self, until: float, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
         """Work in a thread, which stops at a moment whatever it was expected to take."""
+        if self._closing:
+            raise self._out_of_time()
 
         def watched() -> T:
             with stopping_when(lambda: self._closing or monotonic() > until):
@@ -246,9 +264,12 @@ class Service:
         try:
             async with asyncio.timeout(deadline.remaining()):
                 return await work
-        except (TimeoutError, Stopped):
-            detail = f"no answer within {self._settings.request_timeout:g} seconds"
-            raise Problem(503, detail, "timeout", {"retry-after": "5"}) from None
+        except TimeoutError:
+            raise self._out_of_time() from None
+
+    def _out_of_time(self) -> Problem:
+        detail = f"no answer within {self._settings.request_timeout:g} seconds"
+        return Problem(503, detail, "timeout", {"retry-after": "5"})
 
     def _afford(self, seconds: float) -> None:
         limit = self._settings.max_seconds

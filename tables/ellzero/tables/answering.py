@@ -113,8 +113,7 @@ def answer_list(
         radii, source = index.radius(np.array(p, np.float64), noise, d)
         return _radii(noise, d, radii, source)
     else:
-        known = {one: index.radius(one, noise, d) for one in set(p)}
-        found = [known[one] for one in p]
+        found = _of_each(index, noise, p, d)
     return RadiiAnswer(
         radii=[one.radius for one in found],
         source=_joint_source(found),
@@ -250,6 +249,18 @@ def answer_tables(index: ThresholdIndex, name: str) -> TablesAnswer:
     return TablesAnswer(
         table=name, rows=sum(column.rows for column in columns), columns=columns, version=version("ellzero")
     )
+
+
+def _of_each(index: ThresholdIndex, noise: Noise, p: Sequence[RationalLike], d: int) -> list[Found]:
+    """Each number that is written in the same way is decided once."""
+    known: dict[tuple[type, RationalLike], Found] = {}
+    for one in p:
+        try:
+            if (type(one), one) not in known:
+                known[type(one), one] = index.radius(one, noise, d)
+        except TypeError:  # what cannot be hashed is no number
+            raise InvalidInput("p", "a list of numbers from 0 to 1", one) from None
+    return [known[type(one), one] for one in p]
 
 
 def _of_pairs(

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import InvalidInput, Noise, Votes, radius as computed_radius
-from ellzero.certificates._inputs import MAX_DIMENSION, RationalLike, dimension, integer, probability
+from ellzero.certificates._inputs import RationalLike, dimension, integer, probability
 from ellzero.certificates.decision import likely_one_class_p, two_class_near
-from ellzero.certificates.engine import answer_at, column_answers, radius_bound
+from ellzero.certificates.engine import answer_at, radius_bound
 from ellzero.certificates.rounding import CeilingQuestion, ExceedsQuestion
 from ellzero.certificates.votes import least_count, likely_lower_bound, proved_radius
 from ellzero.tables.chances import row_chances
 from ellzero.tables.found import Found, FoundColumn, FoundMany, Located, of_all
-from ellzero.tables.known import KnownColumns, Source, part_of
+from ellzero.tables.known import KnownColumns, Source
 from ellzero.tables.lookup import place
 from ellzero.tables.many import radii_of_counts, radii_of_doubles
-from ellzero.tables.rows import DIGITS, End, Part, RowBuffer
+from ellzero.tables.rows import DIGITS, End, Part
 from ellzero.tables.table import Extent, Table
 
 _UNIT = 10**DIGITS
@@ -89,7 +89,7 @@ class ThresholdIndex:
 
     def extend_to(self, noise: Noise, r_max: int | None = None) -> None:
         """Have the rows computed that make the column `is_whole` up to r_max."""
-        self._known.walk(noise, np.array([1.0]), MAX_DIMENSION if r_max is None else min(r_max, MAX_DIMENSION))
+        self._known.column(noise, r_max)
 
     def locate(self, noise: Noise, found: Found, d: int) -> Located:
         """A radius that was found, with the thresholds of it and of the next, from the rows at hand if they suffice."""
@@ -163,16 +163,9 @@ class ThresholdIndex:
         """τ_0 … τ_{r_max}, or up to saturation; a flat noise has one row."""
         end = None if r_max is None else integer(r_max, "r_max", 0)
         part, source = self._known.find(noise)
-        if not _goes_to(part, end):
-            self.extend_to(noise, end)
-            part, source = self._known.find(noise)
-        if part is not None and _goes_to(part, end):
-            stop = part.stop if end is None else min(part.stop, end + 1)
-            return FoundColumn(_beginning(part, stop), source)
-        buffer = RowBuffer()  # too long to keep
-        for row in column_answers(noise, r_max):
-            buffer.add(row)
-        return FoundColumn(part_of(noise, buffer), Source.COMPUTED)
+        if part is None or not _goes_to(part, end):
+            return FoundColumn(self._known.column(noise, end), Source.COMPUTED)
+        return FoundColumn(_beginning(part, part.stop if end is None else min(part.stop, end + 1)), source)
 
     def _of_two(self, p: Fraction, p_b: Fraction, noise: Noise, d: int) -> Found:
         """The two-class radius: at least that of p alone, at most that of 1 − p_b, and searched between them."""

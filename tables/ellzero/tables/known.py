@@ -18,7 +18,7 @@ from ellzero.tables.table import Table
 _LOG = logging.getLogger(__name__)
 # Rows computed on demand that are kept: 25 bytes each, and as much as 80 of them for a column's own objects. A single
 # longer column is walked and not kept.
-_MOST_KEPT_ROWS = 2_000_000
+MOST_KEPT_ROWS = 2_000_000
 _ROWS_OF_A_COLUMN = 80
 
 
@@ -50,10 +50,20 @@ class KnownColumns:
             return kept, Source.COMPUTED
         return part, Source.TABLE
 
+    def column(self, noise: Noise, r_max: int | None) -> Part:
+        """The rows 0 … r_max, or all of them, by a walk of the engine, which is kept if it is short."""
+        buffer = RowBuffer()
+        for row in column_answers(noise, r_max):
+            buffer.add(row)
+        part = part_of(noise, buffer)
+        if len(buffer) <= MOST_KEPT_ROWS:
+            self._keep(part)
+        return part
+
     def walk(self, noise: Noise, doubles: NDArray[np.float64], d: int) -> NDArray[np.int64]:
         """The radii ≤ d of sorted probabilities, by one walk of the engine, which is kept if it is short.
 
-        A probability of 1 takes it as far as rows go. It goes at least twice as far as the rows at hand: lookups that
+        Probabilities of 1 take it as far as rows go. It goes at least twice as far as the rows at hand: lookups that
         each go a little further walk seldom.
         """
         radii = np.full(doubles.shape, d, np.int64)
@@ -64,7 +74,7 @@ class KnownColumns:
         for r, row in enumerate(column_answers(noise, d)):
             if buffer is not None:
                 buffer.add(row)
-                buffer = buffer if len(buffer) <= _MOST_KEPT_ROWS else None
+                buffer = buffer if len(buffer) <= MOST_KEPT_ROWS else None
             if answered < len(doubles) and row.min_p > doubles[answered]:
                 stop = int(doubles.searchsorted(row.min_p, "left"))
                 radii[answered:stop] = r - 1
@@ -83,7 +93,7 @@ class KnownColumns:
             self._forget(part.noise)
             self._kept[part.noise] = part
             self._kept_rows += len(part.rows) + _ROWS_OF_A_COLUMN
-            while self._kept_rows > _MOST_KEPT_ROWS and len(self._kept) > 1:
+            while self._kept_rows > MOST_KEPT_ROWS and len(self._kept) > 1:
                 self._forget(next(iter(self._kept)))
             stored = self.stored.get(part.noise)
         if self._write_back is None:
@@ -95,9 +105,12 @@ class KnownColumns:
         except StorageFailed as error:  # the answer is right all the same
             _LOG.warning("rows of %s were not written back: %s", part.noise, error)
             return
-        with self._lock:  # now they are the table's
-            self.stored[part.noise] = part
-            self._forget(part.noise)
+        with self._lock:  # now they are the table's, unless longer ones are, or have been computed, meanwhile
+            stored, kept = self.stored.get(part.noise), self._kept.get(part.noise)
+            if stored is None or stored.stop < part.stop:
+                self.stored[part.noise] = part
+            if kept is not None and kept.stop <= part.stop:
+                self._forget(part.noise)
 
     def _forget(self, noise: Noise) -> None:
         kept = self._kept.pop(noise, None)
