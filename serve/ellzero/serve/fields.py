@@ -5,6 +5,7 @@ In a query every value is text; in a JSON body an integer is a JSON integer, and
 """
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,16 +28,16 @@ _NUMBER_TEXT = {
 }
 
 
-class _Field:
+class _Field(ABC):
     """A way to read a value, as an annotation of pydantic's."""
 
+    @abstractmethod
     def read(self, value: Any, info: ValidationInfo) -> Any:
         """The value, or InvalidInput."""
-        raise NotImplementedError
 
+    @abstractmethod
     def schema(self) -> JsonSchemaValue:
         """What is allowed, as JSON Schema."""
-        raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(self.read)
