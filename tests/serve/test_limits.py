@@ -12,6 +12,7 @@ from serve.load import load
 from serve.running import Running, running
 
 MEGABYTE = 2**20
+JSON = {"content-type": "application/json"}
 
 
 def _connect(service: Running) -> socket.socket:
@@ -52,6 +53,15 @@ def test_300_megabytes_are_refused_in_bounded_memory(tmp_path: Path, chunked: bo
         assert service.process.poll() is None
 
 
+def test_wrong_bodies_one_after_the_other_leave_nothing_behind(tmp_path: Path) -> None:
+    with running(tmp_path / "log") as service, httpx2.Client() as client:
+        before = service.memory("VmHWM")
+        for _ in range(300):
+            response = client.post(f"{service.url}/v1/radius", content=bytes(MEGABYTE), headers=JSON)
+            assert response.status_code == 400
+        assert service.memory("VmHWM") - before < 80 * MEGABYTE
+
+
 def test_requests_that_wait_for_the_one_before_them_are_not_read_ahead(tmp_path: Path) -> None:
     slow = b"GET /v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.502 HTTP/1.1\r\nhost: x\r\n\r\n"
     body = bytes(900_000)
@@ -69,7 +79,7 @@ def test_requests_that_wait_for_the_one_before_them_are_not_read_ahead(tmp_path:
         connection.sendall(slow)
         connection.settimeout(3)
         with pytest.raises(TimeoutError):  # the service has had enough, until the first is answered
-            connection.sendall(following * 2_000)
+            connection.sendall(following * 500)
         assert service.memory("VmHWM") - before < 40 * MEGABYTE
 
 
@@ -112,7 +122,7 @@ def test_a_large_body_of_junk_is_refused_in_bounded_memory(tmp_path: Path, junk:
     with running(tmp_path / "log") as service:
         before = service.memory("VmHWM")
         body = b"{" + junk + b'"k":1,"alpha":"0.8","d":10,"p":[0.9]}'
-        response = httpx2.post(f"{service.url}/v1/radius", content=body, headers={"content-type": "application/json"})
+        response = httpx2.post(f"{service.url}/v1/radius", content=body, headers=JSON)
         assert response.status_code == 422
         assert response.json()["field"] == "body"
         assert service.memory("VmHWM") - before < 3 * len(body) + 20 * MEGABYTE

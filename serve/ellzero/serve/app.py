@@ -26,8 +26,6 @@ from ellzero.serve.service import Service
 from ellzero.serve.settings import ServeSettings
 from ellzero.serve.wire import JsonResponse
 
-# Between two looks for cycles, which requests hardly make; Python's own 700 is a handful of requests.
-_ALLOCATIONS = (20_000, 20, 50)
 _READ = ["GET", "HEAD"]
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -61,7 +59,7 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         self._service.load()
-        with _little_garbage():
+        with _settled_objects():
             async with self._lifecycle.signals(self._reload):
                 yield
         self._service.close()
@@ -99,16 +97,13 @@ def create_app(settings: ServeSettings | None = None) -> Application:
 
 
 @contextmanager
-def _little_garbage() -> Iterator[None]:
-    """Look for cycles less often, and not among what is there already: the table's objects stay."""
-    usual = gc.get_threshold()
+def _settled_objects() -> Iterator[None]:
+    """Look for garbage among new objects only: the table's stay. As often as usual, since an error may hold a body."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_ALLOCATIONS)
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
         gc.unfreeze()
 
 
