@@ -63,7 +63,7 @@ def test_wrong_bodies_one_after_the_other_leave_nothing_behind(tmp_path: Path) -
 
 
 def test_requests_that_wait_for_the_one_before_them_are_not_read_ahead(tmp_path: Path) -> None:
-    slow = b"GET /v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.502 HTTP/1.1\r\nhost: x\r\n\r\n"
+    slow = b"GET /v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.5005 HTTP/1.1\r\nhost: x\r\n\r\n"
     body = bytes(900_000)
     head = (
         "POST /v1/radius HTTP/1.1",
@@ -74,7 +74,8 @@ def test_requests_that_wait_for_the_one_before_them_are_not_read_ahead(tmp_path:
         "",
     )
     following = "\r\n".join(head).encode() + body
-    with running(tmp_path / "log", settings={"max_seconds": 600}) as service, _connect(service) as connection:
+    settings = {"max_seconds": 600, "request_timeout": 6}
+    with running(tmp_path / "log", settings=settings) as service, _connect(service) as connection:
         before = service.memory("VmHWM")
         connection.sendall(slow)
         connection.settimeout(3)
