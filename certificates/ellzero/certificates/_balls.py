@@ -44,7 +44,7 @@ def precision(bits: int) -> Iterator[None]:
     """Round ball operations to ``bits`` inside the block.
 
     FLINT's precision is one global number, so threads take turns: another thread could not make a result
-    wrong, but it could make it too wide for ever. All long work comes through here, so that here it can be stopped.
+    wrong, but it could make it too wide for ever. Long work in balls comes through here, where it can be stopped.
     """
     look()
     with _ctx_lock, ctx.workprec(bits):

@@ -41,7 +41,7 @@ def flat_counts(array: "NDArray[Any]") -> "NDArray[np.int64]":
     _check_not_empty("count", array)
     if array.dtype.kind not in "iu":
         raise UnsendableValue("count", "an array of integers", f"an array of {array.dtype}")
-    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
         raise UnsendableValue("count", "an array of integers from 0 to n", int(array.max()))
     return array.astype(np.int64, copy=False).ravel()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ellzero.serve.negotiation import takes_coding
+
 PAGE = Path(__file__).parent / "page"
 # package: the files of it that are served, by their path in it. find_spec does not import the package.
 _CARRIED = {
@@ -51,22 +53,10 @@ class Asset:
         headers |= _SECURITY | (extra or {})
         if request.headers.get("if-none-match") == self._tag:
             return Response(status_code=304, headers=headers)
-        if _takes_gzip(request.headers.get("accept-encoding", "")):
+        if takes_coding(request.headers.get("accept-encoding", ""), "gzip"):
             headers["content-encoding"] = "gzip"
             return Response(self._compressed, headers=headers, media_type=self._type)
         return Response(gzip.decompress(self._compressed), headers=headers, media_type=self._type)
-
-
-def _takes_gzip(accept: str) -> bool:
-    """Whether an Accept-Encoding header allows gzip, by name or else by "*"; a quality of 0 refuses it."""
-    qualities = {}
-    for part in accept.lower().split(","):
-        coding, *parameters = (piece.strip() for piece in part.split(";"))
-        qualities[coding] = next((text[2:] for text in parameters if text.startswith("q=")), "1")
-    try:
-        return float(qualities.get("gzip", qualities.get("*", "0"))) > 0
-    except ValueError:
-        return False
 
 
 class Assets:

@@ -10,10 +10,15 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str:
     if not accept:
         return offered[0]
     ranges = [_range(part) for part in accept.split(",")]
-    best = max(offered, key=lambda kind: _quality(kind, ranges))
-    if _quality(best, ranges) <= 0:
+    best = max(offered, key=lambda kind: _quality_of_type(kind, ranges))
+    if _quality_of_type(best, ranges) <= 0:
         raise Problem(406, f"available are {', '.join(offered)}", available=list(offered))
     return best
+
+
+def takes_coding(accept: str, coding: str) -> bool:
+    """Whether an Accept-Encoding header allows a coding, by name or else by "*"; a quality of 0 refuses it."""
+    return _quality((coding, "*"), [_range(part) for part in accept.split(",")]) > 0
 
 
 def _range(part: str) -> tuple[str, float]:
@@ -25,9 +30,13 @@ def _range(part: str) -> tuple[str, float]:
         return kind, 0.0
 
 
-def _quality(kind: str, ranges: list[tuple[str, float]]) -> float:
-    """The most specific range that covers the type decides."""
-    for pattern in (kind, f"{kind.split('/')[0]}/*", "*/*"):
+def _quality_of_type(kind: str, ranges: list[tuple[str, float]]) -> float:
+    return _quality((kind, f"{kind.split('/')[0]}/*", "*/*"), ranges)
+
+
+def _quality(patterns: Sequence[str], ranges: list[tuple[str, float]]) -> float:
+    """The first pattern that the header has, the most specific, decides."""
+    for pattern in patterns:
         matching = [quality for name, quality in ranges if name == pattern]
         if matching:
             return max(matching)

@@ -12,7 +12,7 @@ from ellzero.certificates import InvalidInput, Noise, Votes
 from ellzero.certificates._inputs import MAX_DIMENSION
 from ellzero.certificates.noise import MAX_K
 from ellzero.certificates.tails import MAX_VOTES
-from ellzero.serve.fields import MOST_VALUES, QUERY, Many, Number, Whole
+from ellzero.serve.fields import MOST_CHARACTERS, MOST_VALUES, QUERY, Many, Number, Whole
 from ellzero.serve.problems import Problem
 from ellzero.tables.answering import MOST_COMPARED
 
@@ -23,7 +23,7 @@ FAILURE = "0.001"
 POWER = "0.9"
 _MOST_QUERY_BYTES = 8_192
 _SMALL_BODY = 65_536
-_P_IN_DIGITS = re.compile(rb"(?:^|&)p=([0-9./]{1,400})(?=&|$)")
+_P_IN_DIGITS = re.compile(rf"(?:^|&)p=([0-9./]{{1,{MOST_CHARACTERS}}})(?=&|$)".encode())
 
 K = Annotated[int, Whole(1, MAX_K), Field(description="Number of categories minus one: 255 for bytes, 1 for bits.")]
 Alpha = Annotated[
