@@ -4,8 +4,10 @@ Start with `Noise`, `thresholds` and `radius`; `votes` and `plan` deal with fini
 theory, and `paper` the published algorithm. Every result is what exact arithmetic gives, rounded to the safe side.
 """
 
+from ellzero.certificates.anytime import anytime_lower_bound, anytime_radius
 from ellzero.certificates.decision import Certificate, certify, radius
 from ellzero.certificates.discrete import regions, rho, rho_inverse
+from ellzero.certificates.elections import Bounds, bounds_from_counts, outvotes, radius_from_bounds, upper_bound
 from ellzero.certificates.engine import Column, Threshold, column, min_p, saturation_bound, threshold_rows, thresholds
 from ellzero.certificates.errors import EllzeroError, Inconsistent, InvalidInput, MissingExtra
 from ellzero.certificates.gaussian import (
@@ -23,6 +25,7 @@ from ellzero.certificates.uniform import uniform_l1_radius, uniform_linf_radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes, reachable_radius
 
 __all__ = [
+    "Bounds",
     "Certificate",
     "Column",
     "EllzeroError",
@@ -37,6 +40,9 @@ __all__ = [
     "Threshold",
     "Votes",
     "alpha_for_sigma",
+    "anytime_lower_bound",
+    "anytime_radius",
+    "bounds_from_counts",
     "certify",
     "column",
     "gaussian_l0_radius",
@@ -45,9 +51,11 @@ __all__ = [
     "lower_bound",
     "min_count",
     "min_p",
+    "outvotes",
     "paper_threshold",
     "plan",
     "radius",
+    "radius_from_bounds",
     "radius_from_votes",
     "reachable_radius",
     "regions",
@@ -59,4 +67,5 @@ __all__ = [
     "thresholds",
     "uniform_l1_radius",
     "uniform_linf_radius",
+    "upper_bound",
 ]

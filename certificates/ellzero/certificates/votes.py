@@ -58,9 +58,11 @@ def lower_bound(votes: Votes) -> float:
     guess = likely_lower_bound(votes)
     for bits in (FIRST_BITS, 2 * FIRST_BITS):
         guess = _newton(votes, guess, bits)
-    # Doubles from 0 up have the order of their bits read as integers. The tail is 0 at q = 0, and 1 at q = 1.
-    below_one = _bits_of(1.0) - 1
-    return _double_of(last_true_near(lambda q: _tail_at_most(votes, _double_of(q)), _bits_of(guess), 0, below_one))
+    # The tail is 0 at q = 0, and 1 at q = 1.
+    below_one = bits_of_double(1.0) - 1
+    return double_of_bits(
+        last_true_near(lambda q: _tail_at_most(votes, double_of_bits(q)), bits_of_double(guess), 0, below_one)
+    )
 
 
 def likely_lower_bound(votes: Votes) -> float:
@@ -142,10 +144,12 @@ def _newton(votes: Votes, q: float, bits: int) -> float:
     return proposed if 0 < proposed < 1 else q
 
 
-def _bits_of(value: float) -> int:
+def bits_of_double(value: float) -> int:
+    """A double's bits as an integer. From 0 up, doubles have the order of these integers."""
     return int.from_bytes(pack(">d", value))
 
 
-def _double_of(bits: int) -> float:
+def double_of_bits(bits: int) -> float:
+    """The double that has these bits."""
     (value,) = unpack(">d", bits.to_bytes(8))
     return float(value)
