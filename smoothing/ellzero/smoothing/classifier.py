@@ -1,0 +1,126 @@
+"""The smoothed classifier: the whole of the method on one screen."""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from ellzero.certificates import Noise
+from ellzero.certificates._inputs import RationalLike, integer
+from ellzero.smoothing.ballots import Ballot, CertifyBallot, PredictBallot, Question
+from ellzero.smoothing.devices import autocast_type, find_device
+from ellzero.smoothing.discrete import DiscreteNoise
+from ellzero.smoothing.families import NoiseFamily
+from ellzero.smoothing.inputs import Feed, InputLike, Preprocess, read_levels
+from ellzero.smoothing.results import Certified, Predicted
+from ellzero.smoothing.rules import Stopping
+from ellzero.smoothing.voting import Options, Voter
+
+R = TypeVar("R")
+
+Progress = Callable[[int, int], None]
+"""Called with the votes that are in, or not needed any more, and with the most that there may be."""
+
+
+class SmoothedClassifier:
+    """g(x) = the most probable class of ``model`` on noisy copies of x, with certificates.
+
+    Inputs are integers 0..K, or floats that are multiples of 1/K. In this order: ``noise`` on the levels; values scaled
+    to [0, 1], or with ``feed="levels"`` the levels as int64; ``preprocess`` (standardising, say); ``model``, which must
+    return scores of shape (samples, num_classes). It is put into evaluation mode and moved to ``device``.
+
+    Votes depend on the seed, the noise and the input, not on batches or on what else is asked. ``batch_size`` is
+    found by itself and halved when memory runs out.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        noise: Noise | NoiseFamily,
+        num_classes: int,
+        device: str | torch.device = "auto",
+        *,
+        feed: Feed | str = Feed.SCALED,
+        preprocess: Preprocess | None = None,
+        batch_size: int | None = None,
+        channels_last: bool = True,
+        autocast: str | None = None,
+        compile: bool = False,  # noqa: A002
+    ) -> None:
+        self.noise: NoiseFamily = DiscreteNoise.of(noise) if isinstance(noise, Noise) else noise
+        self.num_classes = integer(num_classes, "num_classes", 2)
+        self.device = find_device(device)
+        options = Options(
+            feed=Feed.of(feed),
+            preprocess=preprocess,
+            batch_size=None if batch_size is None else integer(batch_size, "batch_size", 1),
+            channels_last=channels_last,
+            autocast=autocast_type(autocast, self.device),
+            compile=compile,
+        )
+        self.voter = Voter(model, self.noise, self.num_classes, self.device, options)
+
+    def predict(
+        self,
+        x: InputLike,
+        n: int = 1_000,
+        failure: RationalLike = "0.001",
+        *,
+        seed: int | None = None,
+        progress: Progress | None = None,
+    ) -> Predicted:
+        """The most probable class under noise, with probability at least 1 − failure; or ABSTAIN.
+
+        It abstains unless the class with most votes beats the second one in a two-sided binomial test.
+        """
+        levels = self.levels(x)
+        ballot = PredictBallot(levels, self.noise, self.num_classes, n, failure, _seed(seed))
+        return next(self._run([ballot], progress))
+
+    def certify(
+        self,
+        x: InputLike,
+        n0: int = 100,
+        n: int = 100_000,
+        failure: RationalLike = "0.001",
+        *,
+        runner_up: bool = False,
+        stopping: Stopping | str = Stopping.SETTLED,
+        seed: int | None = None,
+        progress: Progress | None = None,
+    ) -> Certified:
+        """A class and a radius R: with probability at least 1 − failure, g is that class wherever ‖x−x̄‖₀ ≤ R.
+
+        n0 votes select the class; n *fresh* ones bound its probability (one-sided Clopper–Pearson) and the radius is
+        read off the integers k*_r. ``runner_up`` bounds all other classes too, which can certify where p ≤ 1/2.
+        """
+        question = Question.of(n0, n, failure, _seed(seed), stopping, runner_up)
+        return next(self._run([self.ballot(x, question)], progress))
+
+    def certify_many(
+        self, inputs: Iterable[InputLike], question: Question, progress: Progress | None = None
+    ) -> Iterator[Certified]:
+        """The same for many inputs, in their order; small ones share batches."""
+        return self._run((self.ballot(x, question) for x in inputs), progress)
+
+    def ballot(self, x: InputLike, question: Question) -> CertifyBallot:
+        """The vote on an input, to be run by `voter`, together with others perhaps."""
+        return CertifyBallot(self.levels(x), self.noise, self.num_classes, question)
+
+    def levels(self, x: InputLike) -> Tensor:
+        """An input as the levels that noise is put on, checked."""
+        levels = read_levels(x, self.noise.levels)
+        self.noise.check_shape(levels.shape)
+        return levels
+
+    def _run(self, ballots: Iterable[Ballot[R]], progress: Progress | None) -> Iterator[R]:
+        if progress is None:
+            return self.voter.run(ballots)
+        return self.voter.run(ballots, lambda ballot: progress(ballot.done, ballot.total))
+
+
+def _seed(seed: int | None) -> int:
+    """A fresh one unless it is given: results state it, so that everything can be repeated."""
+    return secrets.randbits(63) if seed is None else seed

@@ -1,0 +1,131 @@
+"""Gaussian and uniform noise with their certificates: the rows that the paper compares with.
+
+Inputs are levels 0..k, seen as values in {0, 1/k, …, 1}; noise is in units of the whole range, so changing r
+coordinates moves an input by at most r in ℓ1 and √r in ℓ2. Unlike the discrete noise these are drawn in floating point
+(float64, rounded to the float32 that models take): their certificates speak of the ideal noise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ellzero.certificates import (
+    Bounds,
+    InvalidInput,
+    Votes,
+    anytime_lower_bound,
+    gaussian_l0_radius,
+    gaussian_l2_radius,
+    lower_bound,
+    uniform_l1_radius,
+    uniform_linf_radius,
+)
+from ellzero.certificates._inputs import RationalLike, integer, shortest
+from ellzero.smoothing.streams import Source
+
+
+@dataclass(frozen=True, init=False)
+class _Continuous:
+    """What both families share. A radius follows from the lower bound of p, a double rounded down."""
+
+    width: Fraction
+    levels: int
+
+    def __init__(self, width: RationalLike, *, k: int = 255) -> None:
+        allowed = "a number above 0, such as 0.5 or 1/2"
+        number = shortest(width, self._parameter(), allowed)
+        if number <= 0 or not 0 < float(number) < float("inf"):
+            raise InvalidInput(self._parameter(), allowed, width)
+        object.__setattr__(self, "width", number)
+        object.__setattr__(self, "levels", integer(k, "k", 1) + 1)
+
+    @classmethod
+    def _parameter(cls) -> str:
+        raise NotImplementedError
+
+    @classmethod
+    def _family(cls) -> str:
+        raise NotImplementedError
+
+    @property
+    def tag(self) -> str:
+        return f"{self._family()} k={self.levels - 1} {self._parameter()}={self.width}"
+
+    def description(self) -> Mapping[str, Any]:
+        return {
+            "family": self._family(),
+            self._parameter(): str(self.width),
+            "k": self.levels - 1,
+            "unit": "coordinate",
+            "levels": self.levels,
+        }
+
+    def check_shape(self, shape: torch.Size) -> None:
+        """Any will do."""
+
+    def dimension(self, shape: torch.Size) -> int:
+        return shape.numel()
+
+    def radius(self, votes: Votes, d: int) -> int | None:
+        return self._radius_of(lower_bound(votes), d)
+
+    def anytime_radius(self, votes: Votes, d: int) -> int | None:
+        return self._radius_of(anytime_lower_bound(votes), d)
+
+    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
+        raise InvalidInput("runner_up", "false for continuous noise, whose certificates are those of one class", True)
+
+    def _radius_of(self, bound: float, d: int) -> int | None:
+        raise NotImplementedError
+
+
+class GaussianNoise(_Continuous):
+    """N(0, σ²) added to every coordinate. Certifies ℓ2 radii (Cohen et al.), and by √r < R an ℓ0 radius."""
+
+    @classmethod
+    def _parameter(cls) -> str:
+        return "sigma"
+
+    @classmethod
+    def _family(cls) -> str:
+        return "gaussian"
+
+    def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
+        drawn = source.normals(count * x.numel()).view(count, *x.shape)
+        return drawn.mul_(float(self.width)).add_(x.float().div_(self.levels - 1))
+
+    def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
+        found = gaussian_l2_radius(self.width, bound)
+        return {} if found is None else {"l2": found}
+
+    def _radius_of(self, bound: float, d: int) -> int | None:
+        return gaussian_l0_radius(self.width, bound, d)
+
+
+class UniformNoise(_Continuous):
+    """Uniform noise on [−γ, γ] added to every coordinate. Certifies ℓ1 and ℓ∞ radii, and by r < R₁ an ℓ0 radius."""
+
+    @classmethod
+    def _parameter(cls) -> str:
+        return "gamma"
+
+    @classmethod
+    def _family(cls) -> str:
+        return "uniform"
+
+    def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
+        drawn = source.uniforms(count * x.numel()).view(count, *x.shape)
+        return drawn.mul_(float(self.width)).add_(x.float().div_(self.levels - 1))
+
+    def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
+        l1, linf = uniform_l1_radius(self.width, bound), uniform_linf_radius(self.width, bound, d)
+        return {} if l1 is None or linf is None else {"l1": l1, "linf": linf}
+
+    def _radius_of(self, bound: float, d: int) -> int | None:
+        found = uniform_l1_radius(self.width, bound)  # below the exact radius, so that r ≤ found implies r < R₁
+        return None if found is None else min(d, floor(found))

@@ -1,0 +1,93 @@
+"""What can go wrong between a model and its certificates.
+
+The tree, below `ellzero.certificates.EllzeroError`::
+
+    SmoothingError
+    ├── ModelFailed (RuntimeError)        the model raised, or gave something that is no vote
+    │   └── OutOfMemory (MemoryError)     not even one sample fits
+    ├── NoSuchDevice (RuntimeError)       a device that this machine does not have
+    ├── UnknownModel (LookupError)        no model, or no architecture, of this name
+    ├── BadModelFile (ValueError)         a file that holds no model of ours
+    ├── BadData (ValueError)              a data set that cannot be read
+    └── BadResults (ValueError)           results that do not belong to the run, or cannot be read
+
+Constructors take positional arguments only, so that an error survives pickling on its way back from a worker.
+"""
+
+from ellzero.certificates.errors import EllzeroError
+
+
+class SmoothingError(EllzeroError):
+    """Base of what can go wrong here."""
+
+
+class ModelFailed(SmoothingError, RuntimeError):
+    """The model could not vote, because of ``reason``."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the model {self.reason}"
+
+
+class OutOfMemory(ModelFailed, MemoryError):
+    """Not even one sample fits into the memory of ``device``."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        self.device = device
+
+    def __str__(self) -> str:
+        return f"the model ran out of memory on {self.device} with a single sample"
+
+
+class NoSuchDevice(SmoothingError, RuntimeError):
+    """``device`` cannot be used, because of ``reason``."""
+
+    def __init__(self, device: str, reason: str) -> None:
+        super().__init__(device, reason)
+        self.device = device
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"device {self.device} cannot be used: {self.reason}"
+
+
+class UnknownModel(SmoothingError, LookupError):
+    """Nothing is called ``name``; ``known`` are."""
+
+    def __init__(self, what: str, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(what, name, known)
+        self.what = what
+        self.name = name
+        self.known = known
+
+    def __str__(self) -> str:
+        there = f"there are {', '.join(self.known)}" if self.known else "there are none"
+        return f"no {self.what} is called {self.name}; {there}"
+
+
+class _Unusable(SmoothingError, ValueError):
+    """What lies at ``place`` cannot be used, because of ``reason``."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(place, reason)
+        self.place = place
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.reason}"
+
+
+class BadModelFile(_Unusable):
+    """The file at ``place`` holds no model of ours, because of ``reason``."""
+
+
+class BadData(_Unusable):
+    """The data set at ``place`` cannot be read, because of ``reason``."""
+
+
+class BadResults(_Unusable):
+    """The results at ``place`` cannot be used, because of ``reason``."""

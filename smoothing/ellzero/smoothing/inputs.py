@@ -1,0 +1,95 @@
+"""Reading an input as levels, and giving noisy levels to a model."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ellzero.certificates import InvalidInput
+
+Preprocess: TypeAlias = Callable[[Tensor], Tensor]
+InputLike: TypeAlias = "Tensor | np.ndarray[tuple[int, ...], np.dtype[np.generic]] | list[object]"
+
+_FLOAT32_STEP = 2.0**-23
+
+
+class Feed(StrEnum):
+    """What a model is given: values scaled to [0, 1] as float32, or the levels themselves as int64, like tokens."""
+
+    SCALED = "scaled"
+    LEVELS = "levels"
+
+    @classmethod
+    def of(cls, name: "Feed | str") -> "Feed":
+        """The feed of this name."""
+        try:
+            return cls(name)
+        except ValueError:
+            raise InvalidInput("feed", " or ".join(cls), name) from None
+
+
+def level_dtype(levels: int) -> torch.dtype:
+    """The type in which so many levels are kept."""
+    return torch.uint8 if levels <= 256 else torch.int32
+
+
+def read_levels(x: InputLike, levels: int) -> Tensor:
+    """``x`` as levels 0..levels−1 on the CPU.
+
+    Integers and booleans are levels. Floats are values scaled to [0, 1], and must be whole multiples of 1/K with
+    K = levels−1: an input between two levels is none of those that a certificate speaks of.
+    """
+    tensor = _tensor(x)
+    if tensor.numel() == 0:
+        raise InvalidInput("x", "an input with at least one coordinate", tuple(tensor.shape))
+    if tensor.is_complex() or tensor.is_quantized:
+        raise InvalidInput("x", "integers, or floats scaled to [0, 1]", str(tensor.dtype))
+    whole = _unscaled(tensor, levels) if tensor.is_floating_point() else tensor.to(torch.int64)
+    low, high = int(whole.min()), int(whole.max())
+    if low < 0 or high >= levels:
+        raise InvalidInput("x", f"levels from 0 to {levels - 1}", low if low < 0 else high)
+    return whole.to(level_dtype(levels)).contiguous()
+
+
+def to_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
+    """Noisy samples as a model takes them; those of continuous noise are scaled already."""
+    if samples.is_floating_point():
+        return samples
+    return samples.to(torch.int64) if feed is Feed.LEVELS else samples / (levels - 1)
+
+
+def _tensor(x: InputLike) -> Tensor:
+    if isinstance(x, Tensor):
+        return x.detach().cpu()
+    try:
+        array = np.asarray(x)
+        if array.dtype == np.uint16 or array.dtype == np.uint32:
+            array = array.astype(np.int64)
+        if array.dtype == np.uint64:
+            raise InvalidInput("x", "integers of at most 63 bits, or floats scaled to [0, 1]", "uint64")
+        return torch.from_numpy(array.copy())
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput("x", "an array of numbers of one shape", str(x)[:40]) from None
+
+
+def _unscaled(values: Tensor, levels: int) -> Tensor:
+    k = levels - 1
+    if not bool(torch.isfinite(values).all()):
+        raise InvalidInput("x", "finite numbers", "NaN or infinity")
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 1:
+        wrong = low if low < 0 else high
+        raise InvalidInput("x", f"from 0 to 1 where it is float; give levels 0..{k} as integers", wrong)
+    scaled = values.double() * k
+    rounded = scaled.round()
+    off = (scaled - rounded).abs()
+    # What float32 makes of level/k, and no more.
+    if bool((off > k * _FLOAT32_STEP).any()) or k * _FLOAT32_STEP >= 0.25:
+        wrong = float(values.flatten()[int(off.flatten().argmax())])
+        raise InvalidInput("x", f"whole multiples of 1/{k} where it is float", wrong)
+    return rounded.to(torch.int64)

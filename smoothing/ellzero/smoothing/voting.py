@@ -1,0 +1,193 @@
+"""Drawing votes: noisy samples of several inputs share batches, and memory holds one batch, never n copies."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from ellzero.certificates.stopping import look
+from ellzero.smoothing.ballots import Ballot, Piece
+from ellzero.smoothing.errors import ModelFailed, OutOfMemory
+from ellzero.smoothing.families import NoiseFamily
+from ellzero.smoothing.inputs import Feed, Preprocess, to_model
+from ellzero.smoothing.sizing import batch_size as fitting_batch_size
+from ellzero.smoothing.streams import open_source
+
+R = TypeVar("R")
+
+# How many inputs may wait for room in a batch, so that a batch can be filled with what fits.
+_MOST_OPEN = 64
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a model is run. ``batch_size`` None: as memory allows."""
+
+    feed: Feed = Feed.SCALED
+    preprocess: Preprocess | None = None
+    batch_size: int | None = None
+    channels_last: bool = True
+    autocast: torch.dtype | None = None
+    compile: bool = False
+
+
+class Voter:
+    """Runs one model on one device for any number of ballots."""
+
+    def __init__(
+        self, model: nn.Module, noise: NoiseFamily, classes: int, device: torch.device, options: Options
+    ) -> None:
+        self.noise, self.classes, self.device, self.options = noise, classes, device, options
+        self._model = model.to(device).eval()
+        if options.channels_last:
+            self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._called: Callable[[Tensor], Any] = torch.compile(self._model) if options.compile else self._model
+        self._batch_size = options.batch_size
+        self.batches = 0
+        self.samples = 0
+
+    @property
+    def batch_size(self) -> int | None:
+        """How many samples go through the model at once; None before the first of an automatic size."""
+        return self._batch_size
+
+    def run(self, ballots: Iterable[Ballot[R]], progress: Callable[[Ballot[R]], None] | None = None) -> Iterator[R]:
+        """The results of ballots, in their order. ``progress`` is called for a ballot whenever votes came in."""
+        waiting = iter(ballots)
+        opened: list[Ballot[R]] = []
+        more = True
+        while True:
+            while more and len(opened) < _MOST_OPEN and not self._enough(opened):
+                try:
+                    opened.append(next(waiting))
+                except StopIteration:
+                    more = False
+            if not opened:
+                return
+            for ballot in self.step(opened):
+                if progress is not None:
+                    progress(ballot)
+            while opened and (result := opened[0].result()) is not None:
+                opened.pop(0)
+                yield result
+
+    def step(self, ballots: Iterable[Ballot[R]]) -> list[Ballot[R]]:
+        """Draw one batch for the ballots, first come first served; those that got votes."""
+        look()
+        ballots = list(ballots)
+        if self._batch_size is None:
+            self._batch_size = self._fitting(ballots[0])
+        taken = self._taken(ballots, self._batch_size)
+        if not taken:
+            return []
+        try:
+            votes = self._votes(taken)
+        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+            if not _is_memory(error):
+                raise
+            self._halve(error)
+            for ballot, piece in reversed(taken):
+                ballot.give_back(piece)
+            return self.step(ballots)
+        self.batches += 1
+        self.samples += len(votes)
+        at = 0
+        for ballot, piece in taken:
+            labels = votes[at : at + piece.size]
+            ballot.count(torch.bincount(labels, minlength=self.classes).tolist())
+            at += piece.size
+        return list({id(ballot): ballot for ballot, _ in taken}.values())
+
+    def forward(self, samples: Tensor) -> Tensor:
+        """What the model says of noisy samples, by class: checked to be a number for each class and sample."""
+        fed = to_model(samples, self.noise.levels, self.options.feed)
+        if self.options.preprocess is not None:
+            fed = self.options.preprocess(fed)
+        if self.options.channels_last and fed.dim() == 4:
+            fed = fed.contiguous(memory_format=torch.channels_last)
+        with torch.inference_mode(), self._precision():
+            try:
+                scores = self._called(fed)
+            except Exception as error:
+                if _is_memory(error):
+                    raise
+                reason = (str(error) or "no reason given").splitlines()[0]
+                raise ModelFailed(f"raised {type(error).__name__}: {reason}") from error
+        return self._checked(scores, len(samples))
+
+    def samples_of(self, ballot: Ballot[Any], piece: Piece) -> Tensor:
+        """The noisy samples of a piece. A block is always drawn as a whole, so that its parts fit together."""
+        source = open_source(ballot.key, piece.stage, piece.block, self.device)
+        x = ballot.x.to(self.device)
+        return self.noise.sample(x, source, ballot.block)[piece.start : piece.stop]
+
+    def _votes(self, taken: list[tuple[Ballot[R], Piece]]) -> Tensor:
+        drawn = [self.samples_of(ballot, piece) for ballot, piece in taken]
+        samples = drawn[0] if len(drawn) == 1 else torch.cat(drawn)
+        count = len(samples)
+        if self.options.compile and self._batch_size is not None and count < self._batch_size:
+            # A compiled model is compiled anew for every other shape.
+            samples = torch.cat([samples, samples[:1].expand(self._batch_size - count, *samples.shape[1:])])
+        return self.forward(samples)[:count].argmax(1).cpu()
+
+    def _taken(self, ballots: list[Ballot[R]], room: int) -> list[tuple[Ballot[R], Piece]]:
+        taken: list[tuple[Ballot[R], Piece]] = []
+        shape = ballots[0].x.shape
+        for ballot in ballots:
+            if ballot.x.shape != shape:
+                continue  # its turn comes when it is first
+            while room and (piece := ballot.take(room, split=not taken)) is not None:
+                taken.append((ballot, piece))
+                room -= piece.size
+        return taken
+
+    def _enough(self, ballots: list[Ballot[R]]) -> bool:
+        """Whether these fill a batch."""
+        wanted = sum(min(ballot.total - ballot.done, ballot.block) for ballot in ballots)
+        return self._batch_size is not None and wanted >= self._batch_size
+
+    def _fitting(self, ballot: Ballot[R]) -> int:
+        with torch.inference_mode(), self._precision():
+            one = to_model(ballot.x.to(self.device).unsqueeze(0), self.noise.levels, self.options.feed)
+            one = one if self.options.preprocess is None else self.options.preprocess(one)
+            try:
+                return fitting_batch_size(self._model, one)
+            except Exception as error:
+                if _is_memory(error):
+                    raise OutOfMemory(str(self.device)) from error
+                reason = (str(error) or "no reason given").splitlines()[0]
+                raise ModelFailed(f"raised {type(error).__name__}: {reason}") from error
+
+    def _halve(self, error: BaseException) -> None:
+        if self._batch_size is None or self._batch_size <= 1:
+            raise OutOfMemory(str(self.device)) from error
+        self._batch_size //= 2
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _checked(self, scores: object, count: int) -> Tensor:
+        if not isinstance(scores, Tensor):
+            raise ModelFailed(f"returned {type(scores).__name__} instead of a tensor")
+        if scores.shape != (count, self.classes):
+            raise ModelFailed(
+                f"returned a tensor of shape {tuple(scores.shape)} for {count} samples; "
+                f"({count}, {self.classes}) is what num_classes = {self.classes} needs"
+            )
+        if bool(torch.isnan(scores).any()):
+            raise ModelFailed("returned NaN, which is no vote")
+        return scores
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.options.autocast is None:
+            return nullcontext()
+        return torch.autocast(self.device.type, self.options.autocast)
+
+
+def _is_memory(error: BaseException) -> bool:
+    """Whether memory ran out; the CPU's allocator says so in a plain RuntimeError."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)

@@ -1,0 +1,107 @@
+"""The guarantee itself, on the whole path from noise to radius."""
+
+from fractions import Fraction
+from math import sqrt
+
+import torch
+from hypothesis import given, settings, strategies as st
+from oracles import brute_force
+from smoothing.small_models import Lookup, smoothed
+
+from ellzero.certificates import Noise, cell, min_count
+from ellzero.smoothing import ABSTAIN, Question, SmoothedClassifier
+
+RUNS = 20_000
+N, FAILURE = 60, Fraction(1, 10)
+
+
+def certified_share(stopping: str, runner_up: bool, r: int, runs: int) -> Fraction:
+    """How often r is certified by a classifier with p = τ_1 exactly: it errs at one of the three other values.
+
+    K = 3, α = 1/2: β = 1/6 and τ_1 = 1 − β/(2α) = 5/6 = 1 − β.
+    """
+    noise = Noise(3, "1/2")
+    model = Lookup(4, 2, 2, lambda point: int(point[0] == 3))
+    x = torch.tensor([0, 1])
+    assert smoothed(model, noise, (0, 1))[0] == Fraction(5, 6) == cell.threshold(noise, 1)
+    classifier = SmoothedClassifier(model, noise, 2, feed="levels")
+    questions = (Question.of(10, N, FAILURE, seed, stopping, runner_up) for seed in range(runs))
+    results = classifier.voter.run(classifier.ballot(x, question) for question in questions)
+    certified = sum(result.radius is not None and result.radius >= r and result.prediction == 0 for result in results)
+    return Fraction(certified, runs)
+
+
+def test_a_p_at_the_threshold_is_certified_as_rarely_as_promised_and_no_more_rarely() -> None:
+    share = certified_share("settled", False, 1, RUNS)
+    least = min_count(Noise(3, "1/2"), 1, N, FAILURE)
+    assert least is not None
+    expected = brute_force.binomial_tail(N, least, Fraction(5, 6))
+    assert expected < FAILURE
+    error = 5 * sqrt(expected * (1 - expected) / RUNS)
+    assert share <= FAILURE + Fraction(error)
+    assert abs(share - expected) < error
+
+
+def test_stopping_at_any_time_keeps_the_promise_too() -> None:
+    assert certified_share("anytime", False, 0, 500) > 0
+    assert certified_share("anytime", False, 1, 2_000) <= FAILURE
+
+
+def test_the_two_class_certificate_keeps_the_promise_too() -> None:
+    assert certified_share("settled", True, 1, 1_000) <= FAILURE
+
+
+def test_a_class_selected_and_bounded_on_the_same_votes_would_break_it() -> None:
+    """The mistake that n0 fresh votes are there to avoid, made on purpose: the test above would see it."""
+    noise, classes = Noise(1, "1/2"), 8
+    model = Lookup(2, 3, classes, lambda point: point[0] * 4 + point[1] * 2 + point[2])  # every class: p = 1/8
+    classifier = SmoothedClassifier(model, noise, classes, feed="levels")
+    wrong = 0
+    for seed in range(200):
+        result = classifier.predict(torch.tensor([0, 0, 0]), 60, "0.5", seed=seed)
+        top = max(result.counts)
+        wrong += brute_force.binomial_tail(sum(result.counts), top, Fraction(1, 8)) < FAILURE  # "p > 1/8", wrongly
+    assert wrong > 3 * FAILURE * 200
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(2, 3),
+    st.integers(2, 4),
+    st.integers(2, 3),
+    st.sampled_from(["1/2", "4/5", "9/10", "1/5"]),
+    st.randoms(use_true_random=False),
+    st.sampled_from(["settled", "anytime", "never"]),
+    st.booleans(),
+)
+def test_a_radius_never_exceeds_the_exhaustive_truth(
+    levels: int, d: int, classes: int, alpha: str, random: object, stopping: str, runner_up: bool
+) -> None:
+    """All points of a small space: wherever at most R coordinates differ, the smoothed answer is the certified one."""
+    draw = random.randrange  # type: ignore[attr-defined]
+    weights = [draw(1, 4) for _ in range(d)]
+    centre = draw(1, max(2, sum(weights)))
+    model = Lookup(
+        levels,
+        d,
+        classes,
+        lambda point: min(classes - 1, sum(w * v for w, v in zip(weights, point, strict=True)) // centre),
+    )
+    noise = Noise(levels - 1, alpha)
+    truth = {}
+    for point in model.space:
+        shares = smoothed(model, noise, point)
+        truth[point] = shares
+    classifier = SmoothedClassifier(model, noise, classes, feed="levels")
+    if runner_up and stopping == "anytime":
+        stopping = "settled"
+    question = Question.of(20, 2_000, Fraction(1, 10**9), draw(10**6), stopping, runner_up)
+    chosen = [model.space[draw(len(model.space))] for _ in range(6)]
+    for x, result in zip(chosen, classifier.certify_many(map(torch.tensor, chosen), question), strict=True):
+        assert (result.prediction == ABSTAIN) is (result.radius is None)
+        if result.radius is None:
+            continue
+        for other, shares in truth.items():
+            if sum(a != b for a, b in zip(x, other, strict=True)) <= result.radius:
+                mine = shares[result.prediction]
+                assert all(mine > share for label, share in enumerate(shares) if label != result.prediction)
