@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.fixture(params=["certificates", "client", "precompute", "tables"])
+@pytest.fixture(params=["certificates", "client", "precompute", "smoothing", "tables"])
 def part(request: pytest.FixtureRequest) -> object:
     return import_module(f"ellzero.{request.param}")
 
