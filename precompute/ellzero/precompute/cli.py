@@ -1,29 +1,21 @@
 """The command ``ellzero precompute``."""
 
-import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ellzero.certificates import EllzeroError
-from ellzero.certificates._inputs import integer
-from ellzero.certificates.commands import Command, Radii, Whole, counted, duration, notice
+from ellzero.certificates.commands import Command, Radii, counted, duration, notice
 from ellzero.precompute import paper_run
 from ellzero.precompute.cost import calibrated
-from ellzero.precompute.executors import Executor, LocalExecutor, RayExecutor, available_cores, check_reachable, has_ray
 from ellzero.precompute.grid import SATURATE, axis, make_grid, read_grid
+from ellzero.precompute.placing import Place, place_options, stops_cleanly
 from ellzero.precompute.plan import Plan, make_plan
 from ellzero.precompute.reporting import progress_of
 from ellzero.precompute.run import Summary, run_plan
 from ellzero.tables import DamagedShard, PaperTable, Table, compact
 from ellzero.tables.store import Store
-
-# Ray takes seconds to start, so that short work is done before it would be there.
-_WORTH_RAY = 20.0
 
 
 @click.command("precompute", cls=Command)
@@ -35,9 +27,7 @@ _WORTH_RAY = 20.0
 @click.option("--out", metavar="URI", help="The table: a directory, or s3://bucket/prefix.")
 @click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
 @click.option("--r", type=Radii(), help="Radii for the paper's method: 8, 1,4,7 or 1:8.")
-@click.option("--executor", type=click.Choice(["auto", "local", "ray"]), default="auto", show_default=True)
-@click.option("--address", help="A Ray cluster: host:6379, or auto for the one on this machine.")
-@click.option("--workers", type=Whole(), help="Processes of a Ray of its own; all cores by default.")
+@place_options
 @click.option("--compact", "compacted", is_flag=True, help="Merge the shards of the table at the end.")
 @click.option("--dry-run", is_flag=True, help="Say what would be computed, how long it takes and how large it is.")
 def precompute_command(
@@ -67,15 +57,9 @@ def precompute_command(
         raise click.UsageError("give --grid, or --k and --alpha")
     if not out and not dry_run:
         raise click.UsageError("give --out, or --dry-run")
-    if executor == "local" and (address is not None or workers is not None):
-        raise click.UsageError("--address and --workers are for Ray, not for --executor local")
-    if address is not None and workers is not None:
-        raise click.UsageError("--workers starts a Ray of its own; give either it or --address")
-    if workers is not None:
-        workers = integer(workers, "workers", 1, 4_096)
-    place = _Place(executor, address, workers)
-    if out is not None and place.is_cluster and not (Path(out).is_absolute() or "://" in out):
-        raise click.UsageError("on a cluster --out must be a whole path or a URI, which all its machines reach")
+    place = Place.of(executor, address, workers)
+    if out is not None:
+        place.check_shared("out", out)
     if method == "paper":
         if grid_file is not None or r_max is not None or compacted:
             raise click.UsageError("the paper's method takes --k, --alpha, --d and --r only")
@@ -102,50 +86,7 @@ def precompute_command(
         click.echo(f"compacted {done.shards_before:,} shards into {done.shards_after:,}, {done.bytes_after:,} bytes")
 
 
-class _Place:
-    """Where to run, as the options say."""
-
-    def __init__(self, executor: str, address: str | None, workers: int | None) -> None:
-        self._chosen = executor
-        # The variable is set inside a job of a cluster.
-        self._address = address or (os.environ.get("RAY_ADDRESS") if workers is None else None)
-        self._explicit = address is not None or workers is not None
-        self._workers = workers
-
-    @property
-    def is_cluster(self) -> bool:
-        """Whether there may be several machines."""
-        return self._chosen != "local" and self._address is not None
-
-    def check(self) -> None:
-        """Raise if there is a cluster to go to and it does not answer."""
-        if self.is_cluster and self._address is not None:
-            check_reachable(self._address)
-
-    def cores(self) -> int:
-        """About how many workers there will be, to plan for."""
-        return 1 if self._chosen == "local" else self._workers or available_cores()
-
-    def name(self, seconds: float) -> str:
-        """Which executor suits work of so many seconds."""
-        if self._chosen != "auto":
-            return self._chosen
-        if self._explicit or self._address is not None:
-            return "ray"
-        return "ray" if seconds > _WORTH_RAY and self.cores() > 1 and has_ray() else "local"
-
-    def lacks_ray(self, seconds: float) -> bool:
-        """Whether Ray would be worth its start, and is not installed."""
-        return self._chosen == "auto" and seconds > _WORTH_RAY and self.cores() > 1 and not has_ray()
-
-    def executor(self, seconds: float) -> Executor:
-        """That executor."""
-        if self.name(seconds) == "local":
-            return LocalExecutor()
-        return RayExecutor(self._address, self._workers)
-
-
-def _describe(plan: Plan, place: _Place) -> None:
+def _describe(plan: Plan, place: Place) -> None:
     name = place.name(plan.seconds)
     cores = 1 if name == "local" else place.cores()
     click.echo(f"columns  {plan.columns:,} to compute, {plan.columns_present:,} of {plan.columns_wanted:,} present")
@@ -158,7 +99,7 @@ def _describe(plan: Plan, place: _Place) -> None:
     click.echo(f"size     about {plan.size / 1e6:,.1f} MB")
 
 
-def _run(planned: Callable[[int], Plan], table: Table, place: _Place) -> None:
+def _run(planned: Callable[[int], Plan], table: Table, place: Place) -> None:
     """Run the plan for the workers that there turn out to be."""
     summary = Summary()
     plan = planned(place.cores())
@@ -170,7 +111,7 @@ def _run(planned: Callable[[int], Plan], table: Table, place: _Place) -> None:
         notice("on one core; with Ray (pip install 'ellzero[cluster]') it would be all of them")
     with (
         place.executor(plan.seconds) as executor,
-        _stops_cleanly(lambda: f"after {summary.columns:,} of {plan.columns:,} columns", table.store.uri),
+        stops_cleanly(lambda: f"after {summary.columns:,} of {plan.columns:,} columns", table.store.uri),
     ):
         workers = executor.workers
         plan = planned(workers) if workers > place.cores() else plan
@@ -189,7 +130,7 @@ def _run(planned: Callable[[int], Plan], table: Table, place: _Place) -> None:
 
 
 def _run_paper(
-    ks: list[Any], alphas: list[Any], ds: list[Any], radii: list[int], out: str | None, place: _Place, dry_run: bool
+    ks: list[Any], alphas: list[Any], ds: list[Any], radii: list[int], out: str | None, place: Place, dry_run: bool
 ) -> None:
     cells = paper_run.wanted_cells(ks, alphas, ds, radii)
     if not dry_run:
@@ -212,7 +153,7 @@ def _run_paper(
     done = 0
     with (
         place.executor(seconds) as executor,
-        _stops_cleanly(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
+        stops_cleanly(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
         progress_of(round(1e3 * seconds), "tasks") as bar,
     ):
         tasks = 0
@@ -240,20 +181,3 @@ def _paper_table(out: str | None, dry_run: bool) -> PaperTable | None:
 def _set_aside(table: Table, error: DamagedShard) -> None:
     table.store.set_aside(error.name)
     notice(f"{error}; it was set aside, and what it held of this grid is computed anew")
-
-
-@contextmanager
-def _stops_cleanly(when: Callable[[], str], uri: str) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and errors alike say what is kept and how to go on."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    except (KeyboardInterrupt, EllzeroError):
-        notice(f"stopped {when()}; what was computed is kept in {uri}, and the same command goes on from there")
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import islice
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -20,6 +21,7 @@ R = TypeVar("R")
 # A task is tried again when its worker or its node dies; one that kills every worker must end some time.
 _RETRIES = 20
 _LEAST_IN_FLIGHT = 8
+_IN_FLIGHT_OF_ACTOR = 2
 _CONNECT_SECONDS = 5.0
 _HEALTH_SECONDS = 20.0
 _OBJECT_STORE_BYTES = 100_000_000
@@ -42,6 +44,17 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """The results in the order in which they are ready. The first error ends it."""
 
+    def run_made(self, make: Callable[[], Callable[[T], R]], items: Iterable[T], share: "Share") -> Iterator[R]:
+        """The same with work that each worker makes once, and keeps: a model in memory, say."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What of a machine one worker takes."""
+
+    cores: int = 1
+    gpus: int = 0
+
 
 class LocalExecutor(AbstractContextManager["LocalExecutor"]):
     """One after the other in this process."""
@@ -54,6 +67,10 @@ class LocalExecutor(AbstractContextManager["LocalExecutor"]):
     def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """The results in order."""
         return map(work, items)
+
+    def run_made(self, make: Callable[[], Callable[[T], R]], items: Iterable[T], share: Share) -> Iterator[R]:
+        """The results in order, by one worker."""
+        return map(make(), items)
 
 
 class RayExecutor(AbstractContextManager["RayExecutor"]):
@@ -117,6 +134,40 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
             for reference in flying:  # after an error, or when nobody wants more
                 ray.cancel(reference)
 
+    def workers_of(self, share: Share) -> int:
+        """How many workers of this share the cluster has room for."""
+        has = self._ray.cluster_resources()
+        by_gpu = int(has.get("GPU", 0)) // share.gpus if share.gpus else self.workers
+        return max(1, min(by_gpu, self.workers // max(1, share.cores)))
+
+    def run_made(self, make: Callable[[], Callable[[T], R]], items: Iterable[T], share: Share) -> Iterator[R]:
+        """Actors, one a share. Each has the item it works on and the next; one that dies is started again with both."""
+        ray = self._ray
+        actor = ray.remote(num_cpus=share.cores, num_gpus=share.gpus, max_restarts=_RETRIES, max_task_retries=_RETRIES)(
+            _Made
+        )
+        shared = ray.put(make)
+        waiting = iter(items)
+        actors: list[Any] = []
+        flying: dict[Any, Any] = {}  # by reference, the actor that works on it
+        try:
+            for item in islice(waiting, _IN_FLIGHT_OF_ACTOR * self.workers_of(share)):
+                if len(actors) < self.workers_of(share):
+                    actors.append(actor.remote(shared))
+                chosen = actors[len(flying) % len(actors)]
+                flying[chosen.apply.remote(item)] = chosen
+            while flying:
+                (ready,), _ = ray.wait(list(flying), num_returns=1)
+                free = flying.pop(ready)
+                result = self._result(ready)
+                del ready
+                for item in islice(waiting, 1):
+                    flying[free.apply.remote(item)] = free
+                yield result
+        finally:
+            for one in actors:
+                ray.kill(one)
+
     def _result(self, reference: Any) -> Any:
         errors = self._ray.exceptions
         try:
@@ -153,6 +204,20 @@ def has_ray() -> bool:
     except MissingExtra:
         return False
     return True
+
+
+class _Made:
+    """An actor: makes its work once, then does it for item after item."""
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
+        self._make = make
+        self._work: Callable[[Any], Any] | None = None
+
+    def apply(self, item: Any) -> Any:
+        # Not in the constructor: what fails there, Ray reports as the death of an actor, without our error.
+        if self._work is None:
+            self._work = self._make()
+        return self._work(item)
 
 
 def _apply(work: Callable[[T], R], item: T) -> R:

@@ -71,6 +71,14 @@ class _Continuous:
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()
 
+    def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
+        drawn = self._drawn(source, count * x.numel()).view(count, *x.shape)
+        return drawn.mul_(float(self.width)).add_(x.float().div_(self.levels - 1))
+
+    def strike(self, batch: Tensor, source: Source) -> Tensor:
+        drawn = self._drawn(source, batch.numel()).view(batch.shape)
+        return drawn.mul_(float(self.width)).add_(batch.float().div_(self.levels - 1))
+
     def radius(self, votes: Votes, d: int) -> int | None:
         return self._radius_of(lower_bound(votes), d)
 
@@ -79,6 +87,10 @@ class _Continuous:
 
     def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
         raise InvalidInput("runner_up", "false for continuous noise, whose certificates are those of one class", True)
+
+    def _drawn(self, source: Source, count: int) -> Tensor:
+        """Numbers of the family with σ or γ = 1."""
+        raise NotImplementedError
 
     def _radius_of(self, bound: float, d: int) -> int | None:
         raise NotImplementedError
@@ -95,9 +107,8 @@ class GaussianNoise(_Continuous):
     def _family(cls) -> str:
         return "gaussian"
 
-    def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
-        drawn = source.normals(count * x.numel()).view(count, *x.shape)
-        return drawn.mul_(float(self.width)).add_(x.float().div_(self.levels - 1))
+    def _drawn(self, source: Source, count: int) -> Tensor:
+        return source.normals(count)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         found = gaussian_l2_radius(self.width, bound)
@@ -118,9 +129,8 @@ class UniformNoise(_Continuous):
     def _family(cls) -> str:
         return "uniform"
 
-    def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
-        drawn = source.uniforms(count * x.numel()).view(count, *x.shape)
-        return drawn.mul_(float(self.width)).add_(x.float().div_(self.levels - 1))
+    def _drawn(self, source: Source, count: int) -> Tensor:
+        return source.uniforms(count)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         l1, linf = uniform_l1_radius(self.width, bound), uniform_linf_radius(self.width, bound, d)

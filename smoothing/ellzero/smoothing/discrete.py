@@ -74,6 +74,7 @@ class DiscreteNoise:
             "alpha": str(self.noise.alpha),
             "unit": str(self.unit),
             "levels": self.levels,
+            "channels": self.channels,
         }
 
     def check_shape(self, shape: torch.Size) -> None:
@@ -84,23 +85,10 @@ class DiscreteNoise:
         return shape.numel() // self.channels
 
     def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
-        """Exact, whatever α and K are.
+        return self._struck(x, x.shape, source, count)
 
-        With α ≥ 1/(K+1): keep with probability α' = (α(K+1)−1)/K, otherwise draw uniformly from *all* K+1 values; so
-        that a unit stays with probability α' + (1−α')/(K+1) = α. Below that, keep with probability α, otherwise
-        draw from all values until another one comes.
-        """
-        k, alpha = self.noise.k, self.noise.alpha
-        others_only = alpha * (k + 1) < 1
-        share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
-        units = x.shape if self.unit is Unit.COORDINATE else torch.Size((1, *x.shape[1:]))
-        kept = coins(source, share, count * units.numel()).view(count, *units)
-        values = uniform_levels(source, self.levels, count * x.numel()).view(count, *x.shape)
-        if others_only:
-            self._draw_others(values, kept, x, source)
-        # Where kept x, elsewhere the value: x ^ ((value ^ x) & mask), several times faster than a choice by element.
-        mask = kept.view(torch.uint8).sub_(1) if x.dtype is torch.uint8 else kept.to(x.dtype).sub_(1)
-        return values.bitwise_xor_(x).bitwise_and_(mask).bitwise_xor_(x)
+    def strike(self, batch: Tensor, source: Source) -> Tensor:
+        return self._struck(batch, batch.shape[1:], source, len(batch))
 
     def radius(self, votes: Votes, d: int) -> int | None:
         return radius_from_votes(self.noise, votes, d)
@@ -113,6 +101,25 @@ class DiscreteNoise:
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         return {}
+
+    def _struck(self, x: Tensor, shape: torch.Size, source: Source, count: int) -> Tensor:
+        """``count`` noisy inputs of this shape, from x or from each row of x. Exact, whatever α and K are.
+
+        With α ≥ 1/(K+1): keep with probability α' = (α(K+1)−1)/K, otherwise draw uniformly from *all* K+1 values; so
+        that a unit stays with probability α' + (1−α')/(K+1) = α. Below that, keep with probability α, otherwise
+        draw from all values until another one comes.
+        """
+        k, alpha = self.noise.k, self.noise.alpha
+        others_only = alpha * (k + 1) < 1
+        share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
+        units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
+        kept = coins(source, share, count * units.numel()).view(count, *units)
+        values = uniform_levels(source, self.levels, count * shape.numel()).view(count, *shape)
+        if others_only:
+            self._draw_others(values, kept, x, source)
+        # Where kept x, elsewhere the value: x ^ ((value ^ x) & mask), several times faster than a choice by element.
+        mask = kept.view(torch.uint8).sub_(1) if x.dtype is torch.uint8 else kept.to(x.dtype).sub_(1)
+        return values.bitwise_xor_(x).bitwise_and_(mask).bitwise_xor_(x)
 
     def _draw_others(self, values: Tensor, kept: Tensor, x: Tensor, source: Source) -> None:
         """Draw units anew whose value is that of x, until none is."""

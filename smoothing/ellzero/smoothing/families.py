@@ -39,6 +39,9 @@ class NoiseFamily(Protocol):
     def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
         """``count`` noisy copies of x, a tensor of levels: levels again, or float32 in units of the whole range."""
 
+    def strike(self, batch: Tensor, source: Source) -> Tensor:
+        """One noisy copy of each of several inputs, as `sample` makes them of one."""
+
     def radius(self, votes: Votes, d: int) -> int | None:
         """The ℓ0 radius that votes certify; None to abstain."""
 

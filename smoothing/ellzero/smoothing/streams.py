@@ -29,6 +29,8 @@ class Stage(IntEnum):
     BOUND = 1
     PREDICT = 2
     SHOW = 3
+    TRAIN = 4
+    VALIDATE = 5
 
 
 class Source(Protocol):

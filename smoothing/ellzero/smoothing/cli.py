@@ -1,0 +1,396 @@
+"""The commands ``ellzero train``, ``ellzero certify`` and ``ellzero report``."""
+
+import json
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ellzero.certificates import InvalidInput, MissingExtra
+from ellzero.certificates._inputs import integer
+from ellzero.certificates.commands import Command, Whole, announce, counted, notice
+from ellzero.precompute.executors import Share
+from ellzero.precompute.placing import Place, place_options, stops_cleanly
+from ellzero.precompute.reporting import Progress, progress_of
+from ellzero.smoothing.architectures import ARCHITECTURES
+from ellzero.smoothing.ballots import Question
+from ellzero.smoothing.certifying import Run, Source, certify_parts, check_fit, parts, votes_per_second
+from ellzero.smoothing.data import SPLITS, DataSet
+from ellzero.smoothing.devices import find_device
+from ellzero.smoothing.errors import BadData, BadResults
+from ellzero.smoothing.metrics import Outcome, Report, summarize
+from ellzero.smoothing.models import ModelCard, digest_of, find_model, read_card
+from ellzero.smoothing.noises import FAMILIES, in_words, noise_from
+from ellzero.smoothing.plots import plot_reports
+from ellzero.smoothing.records import Records
+from ellzero.smoothing.rules import Stopping
+from ellzero.smoothing.training import Epoch, Recipe, train
+
+_ALLOW = "ELLZERO_ALLOW_FACTORIES"
+
+
+def noise_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Which noise: --noise, --k, --alpha, --unit, --sigma and --gamma."""
+    for option in (
+        click.option("--gamma", help="Half the width of uniform noise, the whole range of levels being 1."),
+        click.option("--sigma", help="Deviation of Gaussian noise, the whole range of levels being 1."),
+        click.option("--unit", type=click.Choice(["coordinate", "pixel"]), help="What counts one; coordinate."),
+        click.option("--alpha", help="Total probability of staying of discrete noise: 0.8 or 4/5."),
+        click.option("--k", type=Whole(), help="Levels of the inputs minus one; what the data says by default."),
+        click.option("--noise", "family", type=click.Choice(FAMILIES), help="discrete, as in the paper, by default."),
+    ):
+        command = option(command)
+    return command
+
+
+def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Which data: --data, --split, --binarize and --image-size."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in (
+            click.option("--image-size", type=Whole(), default=224, show_default=True, help="Of folders of images."),
+            click.option("--binarize", type=Whole(), help="Make bits of the levels: 1 from this one on."),
+            click.option("--split", type=click.Choice(SPLITS), default=split, show_default=True),
+            click.option(
+                "--data",
+                default="digits",
+                show_default=True,
+                help="digits; a folder of idx files, CIFAR-10 batches or images; an .npz or .parquet file.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def factory_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--allow-factory."""
+    return click.option(
+        "--allow-factory",
+        "allowed",
+        multiple=True,
+        envvar=_ALLOW,
+        help="module:function that may build a network. It is code, and runs.",
+    )(command)
+
+
+@click.command("train", cls=Command)
+@data_options("train")
+@noise_options
+@click.option("--architecture", default="paper-cnn", show_default=True, help=f"{', '.join(ARCHITECTURES)}.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="models/<data>.safetensors by default.")
+@click.option("--epochs", type=Whole(), default=Recipe.epochs, show_default=True)
+@click.option("--batch", type=Whole(), help="Inputs a step: 400, and less for small data sets.")
+@click.option("--rate", type=float, default=Recipe.rate, show_default=True, help="Learning rate, a tenth every ...")
+@click.option("--decay-every", type=Whole(), default=Recipe.decay_every, show_default=True, help="... epochs.")
+@click.option("--seed", type=Whole(), default=0, show_default=True)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
+@factory_option
+def train_command(
+    data: str,
+    split: str,
+    binarize: Any,
+    image_size: Any,
+    family: str | None,
+    k: Any,
+    alpha: str | None,
+    unit: str | None,
+    sigma: str | None,
+    gamma: str | None,
+    architecture: str,
+    out: Path | None,
+    epochs: Any,
+    batch: Any,
+    rate: float,
+    decay_every: Any,
+    seed: Any,
+    device: str,
+    allowed: tuple[str, ...],
+) -> None:
+    """Train a network on noisy inputs, by the paper's recipe, and save it as a model.
+
+    Of all epochs the one that does best on held-out inputs under noise is kept. The same command goes on where a
+    stopped one was.
+    """
+    source = _source(data, split, k, image_size, binarize)
+    found = find_device(device)
+    loaded = source.load()
+    noise = noise_from(_noise({}, loaded, family, k, alpha, unit, sigma, gamma))
+    recipe = Recipe(epochs=epochs, batch=batch, rate=rate, decay_every=decay_every, seed=seed)
+    target = out or Path("models") / f"{Path(data).stem}.safetensors"
+    card = ModelCard(
+        architecture=architecture,
+        shape=loaded.shape,
+        num_classes=len(loaded.class_names),
+        levels=loaded.levels,
+        data=data,
+        binarize=binarize,
+        class_names=loaded.class_names,
+    )
+    notice(
+        f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {in_words(noise.description())}, "
+        f"{counted(recipe.epochs, 'epoch')} on {found}"
+    )
+    saved = train(
+        loaded, noise, card, recipe, target, found, allowed=allowed, epoch_done=_print_epoch, step_done=_Steps()
+    )
+    click.echo(f"{target}: {saved.training['validation']:.1%} of noisy held-out inputs right")
+    click.echo(f"next: ellzero certify --model {target} --data {data} --n 10000 --limit 50 --out results")
+
+
+def _print_epoch(epoch: Epoch) -> None:
+    click.echo(
+        f"epoch {epoch.number:3d}  loss {epoch.loss:.4f}  right {epoch.accuracy:6.1%}  "
+        f"held out {epoch.validation:6.1%}  {epoch.seconds:.1f} s"
+    )
+
+
+class _Steps:
+    """A line every ten seconds: an epoch may take longer than people like to wait without a word."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+        self._before = 0
+
+    def __call__(self, done: int, total: int, loss: float) -> None:
+        if self._progress is None:
+            self._progress, self._before = Progress(total - done, "steps", None), done
+        self._progress.advance(1, done - self._before)
+
+
+@click.command("certify", cls=Command)
+@click.option("--model", required=True, help="A .safetensors file, or a name in --models.")
+@click.option(
+    "--models",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("models"),
+    envvar="ELLZERO_MODELS",
+    show_default=True,
+    help="The folder of named models.",
+)
+@data_options("test")
+@noise_options
+@click.option("--n0", type=Whole(), default=100, show_default=True, help="Votes that select the class.")
+@click.option("--n", type=Whole(), default=100_000, show_default=True, help="Fresh votes that bound its probability.")
+@click.option("--failure", default="0.001", show_default=True, help="Probability that a certificate is false.")
+@click.option("--runner-up", is_flag=True, help="Bound all other classes too: can certify where p is below 1/2.")
+@click.option(
+    "--stopping",
+    type=click.Choice([each.value for each in Stopping]),
+    default=Stopping.SETTLED.value,
+    show_default=True,
+    help="settled: once no vote left can matter. anytime: far earlier, for a little radius.",
+)
+@click.option("--seed", type=Whole(), help="A new one by default; a run that goes on keeps its own.")
+@click.option("--limit", type=Whole(), help="Only the first so many inputs.")
+@click.option("--out", required=True, metavar="URI", help="The results: a directory, or s3://bucket/prefix.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
+@click.option("--batch-size", type=Whole(), help="Samples at once; as memory allows by default.")
+@click.option("--autocast", type=click.Choice(["bfloat16", "float16"]), help="Run the model in reduced precision.")
+@click.option("--compile", "compiled", is_flag=True, help="Compile the model first: half a minute, then faster.")
+@click.option("--cores", type=Whole(), default=1, show_default=True, help="With Ray on CPUs, cores a worker.")
+@place_options
+@factory_option
+def certify_command(
+    model: str,
+    models: Path,
+    data: str,
+    split: str,
+    binarize: Any,
+    image_size: Any,
+    family: str | None,
+    k: Any,
+    alpha: str | None,
+    unit: str | None,
+    sigma: str | None,
+    gamma: str | None,
+    n0: Any,
+    n: Any,
+    failure: str,
+    runner_up: bool,
+    stopping: str,
+    seed: Any,
+    limit: Any,
+    out: str,
+    device: str,
+    batch_size: Any,
+    autocast: str | None,
+    compiled: bool,
+    cores: Any,
+    executor: str,
+    address: str | None,
+    workers: Any,
+    allowed: tuple[str, ...],
+) -> None:
+    """Certify the inputs of a data set: class, votes and radius of each, as Parquet.
+
+    What has a result is not certified again: the same command resumes a run that was stopped or killed. The noise is
+    the one that the model was trained with, unless options say otherwise.
+    """
+    place = Place.of(executor, address, workers)
+    place.check_shared("out", out)
+    path = Path(model) if model.endswith(".safetensors") else find_model(model, models)
+    place.check_shared("model", str(path))
+    if data != "digits":
+        place.check_shared("data", data)
+    card = read_card(path)
+    source = _source(data, split, k, image_size, card.binarize if binarize is None else binarize)
+    loaded = source.load()
+    noise = _noise(card.noise, loaded, family, k, alpha, unit, sigma, gamma)
+    check_fit(card, loaded, int(noise["levels"]), data)
+    if not place.is_cluster:
+        find_device(device)
+    records = Records(out)
+    known = records.manifest() or {}
+    chosen = seed if seed is not None else known.get("seed", secrets.randbits(63))
+    run = Run(
+        model=str(path.absolute()),
+        allowed=tuple(allowed),
+        source=source,
+        noise=noise,
+        question=Question.of(n0, n, failure, chosen, stopping, runner_up),
+        device=device,
+        batch_size=batch_size,
+        autocast=autocast,
+        compile=compiled,
+    )
+    place.check()
+    records.begin(run.manifest(card, digest_of(path), loaded))
+    inputs = len(loaded.labels) if limit is None else min(len(loaded.labels), integer(limit, "limit", 1))
+    wanted = parts(set(range(inputs)) - records.present())
+    _certify(run, records, wanted, inputs, loaded, place, integer(cores, "cores", 1, 4_096))
+
+
+def _certify(
+    run: Run, records: Records, wanted: list[range], inputs: int, data: DataSet, place: Place, cores: int
+) -> None:
+    missing = sum(map(len, wanted))
+    if not missing:
+        click.echo(f"{records.uri}: all {counted(inputs, 'input')} are certified already")
+        return
+    question = run.question
+    seconds = missing * (question.n0 + question.n) / votes_per_second(run, data)
+    name = place.name(seconds)
+    announce(f"{counted(missing, 'input')}, at most {question.n:,} votes each", seconds)
+    gpu = run.device.startswith("cuda") or (run.device == "auto" and find_device("auto").type == "cuda")
+    done = drawn = 0
+    with (
+        place.executor(seconds) as executor,
+        stops_cleanly(lambda: f"after {done:,} of {missing:,} inputs", records.uri),
+        progress_of(missing, "inputs") as bar,
+    ):
+        share = Share(cores, 1 if gpu else 0)
+        threads = cores if name == "ray" and not gpu else None
+        for receipt in certify_parts(run, records, wanted, executor, share, threads):
+            done += receipt.inputs
+            drawn += receipt.drawn
+            bar.advance(receipt.inputs, done)
+    click.echo(
+        f"{records.uri}: {counted(done, 'input')} certified, {drawn / (done * question.n):.0%} of their votes drawn"
+    )
+    click.echo(f"next: ellzero report {records.uri}")
+
+
+@click.command("report", cls=Command)
+@click.argument("results", nargs=-1, required=True)
+@click.option(
+    "--plot", "figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw the curves: .png, .svg, .pdf."
+)
+@click.option("--r-max", type=Whole(), help="List ACC@r up to this radius; to the largest there is by default.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as_json: bool) -> None:
+    """Print the mean certified radius μ(R) and ACC@r of RESULTS, and draw them.
+
+    Several RESULTS are compared in one figure. It is drawn to curves.svg beside the first of them, if that is a local
+    folder, unless --plot says where.
+    """
+    last = None if r_max is None else integer(r_max, "r_max", 0, 10_000)
+    reports: dict[str, Report] = {}
+    for uri in results:
+        records = Records(uri)
+        manifest = records.manifest()
+        if manifest is None:
+            raise BadResults(uri, "holds no results of ellzero")
+        table = records.table()
+        columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
+        report = summarize([Outcome(*row) for row in zip(*columns, strict=True)], last)
+        reports[uri.rstrip("/").rsplit("/", 1)[-1] if len(results) == 1 else uri] = report
+        drawn = sum(table["drawn"].to_pylist()) / (len(table) * manifest["n"])
+        if as_json:
+            click.echo(json.dumps({"results": uri, "run": manifest, "votes_drawn": drawn, **asdict(report)}))
+        else:
+            _print_report(uri, manifest, report, drawn, table["d"][0].as_py())
+    target = figure or (Path(results[0]) / "curves.svg" if os.path.isdir(results[0]) else None)
+    if target is None:
+        return
+    try:
+        plot_reports(reports, target)
+        notice(f"curves drawn to {target}")
+    except MissingExtra as missing:
+        if figure is not None:
+            raise
+        notice(str(missing))
+
+
+def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float, d: int) -> None:
+    model, data = run["model"], run["data"]
+    click.echo(f"{uri}: {model['name']} ({model['architecture']}) on {data['name']}, {data['split']}")
+    click.echo(
+        f"{in_words(run['noise'])}, d = {d}; failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} of them drawn"
+    )
+    click.echo(f"inputs {report.inputs:,}, abstained {report.abstained:,}, wrong {report.wrong:,}")
+    click.echo(
+        f"μ(R)   {report.mean_radius:.3f} ± {report.mean_radius_error:.3f}   median {report.median_radius:g}   "
+        "(wrong and abstained count 0)"
+    )
+    for each in report.accuracy:
+        bar = "█" * round(40 * each.share)
+        click.echo(f"ACC@{each.r:<3d}{each.share:7.1%}  ({each.low:6.1%} – {each.high:6.1%})  {bar}")
+
+
+def _source(data: str, split: str, k: Any, image_size: Any, binarize: Any) -> Source:
+    levels = None if k is None or binarize is not None else integer(k, "k", 1)
+    size = integer(image_size, "image_size", 1, 10_000)
+    return Source(data, split, levels, size, None if binarize is None else integer(binarize, "binarize", 1))
+
+
+def _noise(
+    trained: Any,
+    data: DataSet,
+    family: str | None,
+    k: Any,
+    alpha: str | None,
+    unit: str | None,
+    sigma: str | None,
+    gamma: str | None,
+) -> dict[str, Any]:
+    """The description of the noise that options name; what they leave open is as the model was trained with."""
+    family = family or trained.get("family", "discrete")
+    same = dict(trained) if trained.get("family") == family else {}
+    levels = data.levels if k is None else integer(k, "k", 1) + 1
+    if levels != data.levels:
+        advice = f"; --binarize {data.levels // 2} makes bits of them" if levels == 2 else ""
+        raise BadData(
+            data.name, f"has levels 0..{data.levels - 1}, and --k {levels - 1} is for 0..{levels - 1}{advice}"
+        )
+    parameters = {"discrete": ("alpha", alpha), "gaussian": ("sigma", sigma), "uniform": ("gamma", gamma)}
+    for other, (name, value) in parameters.items():
+        if other != family and value is not None:
+            raise click.UsageError(f"--{name} is for {other} noise, and this is {family}")
+    name, value = parameters[family]
+    value = value if value is not None else same.get(name)
+    if value is None:
+        raise click.UsageError(f"give --{name}, the amount of {family} noise")
+    if family != "discrete" and unit == "pixel":
+        raise click.UsageError("--unit pixel is for discrete noise")
+    unit = unit or same.get("unit", "coordinate")
+    if unit == "pixel" and len(data.shape) != 3:
+        raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are no images", unit)
+    channels = data.shape[0] if unit == "pixel" else 1
+    described = {"family": family, name: value, "unit": unit, "levels": levels, "channels": channels}
+    return dict(noise_from(described).description())

@@ -1,0 +1,153 @@
+"""Models as files: safetensors weights with a card that says what they are. No file brings code."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import nn
+
+from ellzero.certificates import EllzeroError, InvalidInput
+from ellzero.smoothing.architectures import build
+from ellzero.smoothing.errors import BadModelFile, UnknownModel
+from ellzero.smoothing.inputs import Feed
+
+_KEY = "ellzero"
+_VERSION = 1
+_SUFFIX = ".safetensors"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a model is and was trained for.
+
+    ``shape`` and ``levels`` are those of its inputs, ``noise`` is the one it was trained with, by its description;
+    ``binarize`` the level from which a pixel of the data counts as 1, where bits were made of it.
+    """
+
+    architecture: str
+    shape: tuple[int, ...]
+    num_classes: int
+    levels: int
+    feed: str = Feed.SCALED.value
+    config: Mapping[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, Any] = field(default_factory=dict)
+    data: str = ""
+    binarize: int | None = None
+    class_names: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps({"version": _VERSION, **asdict(self)}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str, place: str) -> "ModelCard":
+        """The card in the metadata of a file, every field checked."""
+        try:
+            fields = json.loads(text)
+            if fields.pop("version") > _VERSION:
+                raise BadModelFile(place, "was written by a later version of ellzero")
+            fields["shape"] = tuple(_positive(size) for size in fields["shape"])
+            fields["class_names"] = tuple(str(name) for name in fields["class_names"])
+            card = cls(**fields)
+            _positive(card.num_classes - 1)
+            _positive(card.levels - 1)
+            Feed.of(card.feed)
+            return card
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, BadModelFile):
+                raise
+            raise BadModelFile(place, f"has a card that cannot be read: {error!r}") from error
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model as it was read: its network with weights, its card, and the SHA-256 of its file."""
+
+    network: nn.Module
+    card: ModelCard
+    digest: str
+
+
+def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
+    """Write a model; the file appears whole or not at all."""
+    if path.suffix != _SUFFIX:
+        raise InvalidInput("out", f"a file name that ends in {_SUFFIX}", str(path))
+    weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with scratch.open("wb") as file:
+            file.write(save(weights, metadata={_KEY: card.to_json()}))
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise BadModelFile(str(path), f"cannot be written: {error}") from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def read_card(path: Path) -> ModelCard:
+    """The card of a model, without its weights."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            text = (file.metadata() or {}).get(_KEY)
+    except FileNotFoundError:
+        raise BadModelFile(str(path), "is not there") from None
+    except (OSError, SafetensorError) as error:
+        raise BadModelFile(str(path), f"is no safetensors file: {error}") from error
+    if text is None:
+        raise BadModelFile(str(path), "is no model of ellzero: it has weights, but no card")
+    return ModelCard.from_json(text, str(path))
+
+
+def load_model(path: Path, allowed: Sequence[str] = ()) -> SavedModel:
+    """A model from its file. Runs no code but architectures that ship, and factories among ``allowed``."""
+    card = read_card(path)
+    try:
+        network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
+    except (BadModelFile, UnknownModel):
+        raise
+    except (EllzeroError, ValueError, RuntimeError, OverflowError) as error:
+        raise BadModelFile(str(path), f"has an architecture that cannot be built: {error}") from error
+    with safe_open(path, framework="pt") as file:
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        lines = [line.strip() for line in str(error).splitlines()]
+        raise BadModelFile(str(path), f"has weights that do not fit {card.architecture}: {lines[-1]}") from error
+    return SavedModel(network.eval(), card, digest_of(path))
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def model_names(folder: Path) -> list[str]:
+    """The names of the models in a folder: its safetensors files."""
+    return sorted(path.stem for path in folder.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.stem))
+
+
+def find_model(name: str, folder: Path) -> Path:
+    """The file of the model ``name`` in a folder. No name leads out of it."""
+    path = folder / f"{name}{_SUFFIX}"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        raise UnknownModel(f"model in {folder}", name, tuple(model_names(folder)))
+    return path
+
+
+def _positive(value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{value!r} is no positive number")
+    return value

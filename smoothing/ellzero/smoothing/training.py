@@ -1,0 +1,249 @@
+"""Training on noisy samples: the paper's recipe, with a checkpoint after every epoch."""
+
+import csv
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ellzero.certificates import InvalidInput
+from ellzero.certificates._inputs import integer
+from ellzero.smoothing.architectures import build
+from ellzero.smoothing.data import DataSet
+from ellzero.smoothing.errors import BadModelFile
+from ellzero.smoothing.families import NoiseFamily
+from ellzero.smoothing.inputs import Feed, to_model
+from ellzero.smoothing.models import ModelCard, save_model
+from ellzero.smoothing.streams import Stage, open_source
+
+_LARGEST_BATCH = 400
+_LEAST_STEPS = 40
+_MOST_VALIDATION = 5_000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is trained. The defaults are the paper's: SGD with Nesterov's momentum, the rate divided by ten after
+    every ten epochs, and of all epochs the one that does best on held-out inputs under noise.
+
+    ``batch`` None: 400 as in the paper, and less for small data sets, so that an epoch has forty steps.
+    """
+
+    epochs: int = 30
+    batch: int | None = None
+    rate: float = 0.05
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+    decay_every: int = 10
+    decay: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        integer(self.epochs, "epochs", 1)
+        integer(self.seed, "seed", 0, 2**31 - 1)
+        integer(self.decay_every, "decay_every", 1)
+        if self.batch is not None:
+            integer(self.batch, "batch", 1)
+        for name in ("rate", "decay"):
+            if not 0 < getattr(self, name) < 1e3:
+                raise InvalidInput(name, "a number above 0", getattr(self, name))
+
+    def batch_for(self, inputs: int) -> int:
+        """How many inputs a step takes."""
+        return self.batch or max(1, min(_LARGEST_BATCH, inputs // _LEAST_STEPS))
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What an epoch did: means over noisy training samples, and the share of noisy held-out ones that were right."""
+
+    number: int
+    loss: float
+    accuracy: float
+    validation: float
+    seconds: float
+
+
+Told = Callable[[int, int, float], None]
+"""Called after every step with the steps done, those of all epochs, and the loss."""
+
+
+def train(
+    data: DataSet,
+    noise: NoiseFamily,
+    card: ModelCard,
+    recipe: Recipe,
+    out: Path,
+    device: torch.device,
+    *,
+    allowed: tuple[str, ...] = (),
+    epoch_done: Callable[[Epoch], None] = lambda epoch: None,
+    step_done: Told = lambda done, total, loss: None,
+) -> ModelCard:
+    """Train the network of ``card`` with cross entropy on noisy samples and save its best epoch to ``out``.
+
+    After every epoch a checkpoint is written beside it: the same call goes on where a stopped one was, to the same
+    weights. The card that was saved has the noise and the course of training in it.
+    """
+    card = replace(card, noise=dict(noise.description()), training={**asdict(recipe), "inputs": len(data.labels)})
+    run = _Run(data, noise, card, recipe, device, allowed)
+    checkpoint = _Checkpoint(out, run)
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        done = checkpoint.resume()
+        for number in range(done, recipe.epochs):
+            epoch = run.epoch(number, step_done)
+            checkpoint.save(number + 1, epoch)
+            epoch_done(epoch)
+        run.network.load_state_dict(checkpoint.best_weights)
+    card = replace(card, training={**card.training, "validation": checkpoint.best})
+    save_model(out, run.network, card)
+    return card
+
+
+class _Run:
+    """The network, its optimiser and its data; an epoch depends on the seed and its number, not on what ran before."""
+
+    def __init__(
+        self,
+        data: DataSet,
+        noise: NoiseFamily,
+        card: ModelCard,
+        recipe: Recipe,
+        device: torch.device,
+        allowed: tuple[str, ...],
+    ) -> None:
+        self.data, self.noise, self.card, self.recipe, self.device = data, noise, card, recipe, device
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(recipe.seed)
+            network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
+        self.network = network.to(device)
+        self.optimizer = torch.optim.SGD(
+            self.network.parameters(),
+            lr=recipe.rate,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
+            nesterov=recipe.momentum > 0,
+        )
+        self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, recipe.decay_every, recipe.decay)
+        order = self._generator("split").permutation(len(data.labels))
+        held_out = min(_MOST_VALIDATION, len(order) // 10)
+        self.validation, self.training = np.sort(order[:held_out]), np.sort(order[held_out:])
+        if not held_out:
+            raise InvalidInput("data", "at least ten inputs to train with", len(order))
+        self.batch = recipe.batch_for(len(self.training))
+        self.steps = -(-len(self.training) // self.batch)
+
+    def epoch(self, number: int, step_done: Told) -> Epoch:
+        start = time.perf_counter()
+        torch.manual_seed(self.recipe.seed * 100_003 + number)  # what dropout draws from
+        self.network.train()
+        loss_sum = right = 0.0
+        order = self.training[self._generator(f"order {number}").permutation(len(self.training))]
+        for step, (samples, labels) in enumerate(self._noisy(order, Stage.TRAIN, number)):
+            scores = self.network(samples)
+            loss = nn.functional.cross_entropy(scores, labels)
+            self.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()
+            loss_sum += loss.item() * len(labels)
+            right += int((scores.argmax(1) == labels).sum())
+            step_done(number * self.steps + step + 1, self.recipe.epochs * self.steps, loss.item())
+        self.scheduler.step()
+        count = len(order)
+        return Epoch(number + 1, loss_sum / count, right / count, self._validated(), time.perf_counter() - start)
+
+    def _validated(self) -> float:
+        """The same noisy samples after every epoch."""
+        self.network.eval()
+        with torch.inference_mode():
+            right = sum(
+                int((self.network(samples).argmax(1) == labels).sum())
+                for samples, labels in self._noisy(self.validation, Stage.VALIDATE, 0)
+            )
+        return right / len(self.validation)
+
+    def _noisy(self, order: NDArray[np.int64], stage: Stage, number: int) -> Iterator[tuple[Tensor, Tensor]]:
+        key = hashlib.blake2b(f"{self.recipe.seed} {self.noise.tag} {number}".encode(), digest_size=16).digest()
+        for step, start in enumerate(range(0, len(order), self.batch)):
+            chosen = order[start : start + self.batch]
+            levels = torch.from_numpy(self.data.inputs(chosen)).to(self.device)
+            noisy = self.noise.strike(levels, open_source(key, stage, step, self.device))
+            labels = torch.from_numpy(self.data.labels[chosen]).to(self.device)
+            yield to_model(noisy, self.noise.levels, Feed.of(self.card.feed)), labels
+
+    def _generator(self, purpose: str) -> np.random.Generator:
+        digest = hashlib.blake2b(f"{self.recipe.seed} {purpose}".encode(), digest_size=16).digest()
+        return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
+
+
+class _Checkpoint:
+    """The state after an epoch, in ``NAME.checkpoint.pt`` beside the model, and the course in ``NAME.training.csv``."""
+
+    def __init__(self, out: Path, run: _Run) -> None:
+        self._path = out.with_suffix(".checkpoint.pt")
+        self._log = out.with_suffix(".training.csv")
+        self._run = run
+        self._identity = json.dumps(
+            {"card": run.card.to_json(), "recipe": asdict(run.recipe), "data": run.data.digest}, sort_keys=True
+        )
+        self._epochs: list[Epoch] = []
+        self.best = -1.0
+        self.best_weights: dict[str, Any] = {}
+
+    def resume(self) -> int:
+        """How many epochs are done: 0, or what the checkpoint of the same training says."""
+        if not self._path.exists():
+            return 0
+        try:
+            state = torch.load(self._path, map_location=self._run.device, weights_only=True)
+            if state["identity"] != self._identity:
+                raise BadModelFile(
+                    str(self._path), "belongs to another training; give another --out, or remove it to start anew"
+                )
+            self._run.network.load_state_dict(state["weights"])
+            self._run.optimizer.load_state_dict(state["optimizer"])
+            self._run.scheduler.load_state_dict(state["scheduler"])
+            self.best, self.best_weights = state["best"], state["best_weights"]
+            self._epochs = [Epoch(**epoch) for epoch in state["epochs"]]
+        except BadModelFile:
+            raise
+        except Exception as error:  # whatever unpickling a damaged file leads to
+            raise BadModelFile(str(self._path), "is damaged; remove it to start anew") from error
+        return len(self._epochs)
+
+    def save(self, done: int, epoch: Epoch) -> None:
+        self._epochs.append(epoch)
+        weights = {name: value.detach().clone() for name, value in self._run.network.state_dict().items()}
+        if epoch.validation > self.best:
+            self.best, self.best_weights = epoch.validation, weights
+        state = {
+            "identity": self._identity,
+            "weights": weights,
+            "optimizer": self._run.optimizer.state_dict(),
+            "scheduler": self._run.scheduler.state_dict(),
+            "best": self.best,
+            "best_weights": self.best_weights,
+            "epochs": [asdict(each) for each in self._epochs],
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
+        try:
+            torch.save(state, scratch)
+            with scratch.open("rb") as file:
+                os.fsync(file.fileno())
+            scratch.replace(self._path)
+        finally:
+            scratch.unlink(missing_ok=True)
+        with self._log.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(asdict(epoch)))
+            writer.writeheader()
+            writer.writerows(asdict(each) for each in self._epochs)
