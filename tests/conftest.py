@@ -1,5 +1,9 @@
 """Settings and fixtures for every test. No deadlines: machines are shared and noisy."""
 
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is loaded, as ellzero.smoothing does it
+
 from command_line import ellzero as ellzero
 from hypothesis import HealthCheck, settings
 from s3_server import s3_options as s3_options, s3_place as s3_place

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial as bind
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 
 from ellzero.certificates import InvalidInput, Noise
 from ellzero.precompute.errors import ClusterUnreachable, WorkersLost
-from ellzero.precompute.executors import LocalExecutor, RayExecutor, available_cores, check_reachable
+from ellzero.precompute.executors import LocalExecutor, RayExecutor, Share, available_cores, check_reachable
 from ellzero.tables import StorageFailed
 
 
@@ -105,3 +105,56 @@ def test_an_address_that_is_none(address: str) -> None:
 
 def test_available_cores() -> None:
     assert 1 <= available_cores() <= (os.cpu_count() or 1)
+
+
+class MakeCounter:
+    """Makes work that counts what it has done, and says who does it."""
+
+    def __call__(self) -> Callable[[int], tuple[int, int, int]]:
+        done = 0
+
+        def work(number: int) -> tuple[int, int, int]:
+            nonlocal done
+            done += 1
+            return number, done, os.getpid()
+
+        return work
+
+
+class MakeMortal:
+    """Makes work that is killed by SIGKILL at the first attempt at each third number."""
+
+    def __init__(self, marks: Path) -> None:
+        self._marks = str(marks)
+
+    def __call__(self) -> Callable[[int], int]:
+        return lambda number: die_once(number, self._marks)[0] if number % 3 == 0 else number
+
+
+def make_nothing() -> Callable[[int], int]:
+    raise InvalidInput("model", "there", "nowhere")
+
+
+def test_in_process_work_is_made_once() -> None:
+    with LocalExecutor() as executor:
+        assert [done for _, done, _ in executor.run_made(MakeCounter(), range(5), Share())] == [1, 2, 3, 4, 5]
+
+
+def test_each_actor_makes_its_work_once_and_every_item_is_done_once(ray_executor: RayExecutor) -> None:
+    results = list(ray_executor.run_made(MakeCounter(), range(30), Share()))
+    assert sorted(number for number, _, _ in results) == list(range(30))
+    by_worker = {pid: [done for _, done, worker in results if worker == pid] for _, _, pid in results}
+    assert len(by_worker) == 2
+    for done in by_worker.values():
+        assert sorted(done) == list(range(1, len(done) + 1))
+    assert ray_executor.workers_of(Share(cores=2)) == 1
+    assert ray_executor.gpus == 0
+
+
+def test_an_actor_that_is_killed_is_replaced_and_its_items_are_done(ray_executor: RayExecutor, tmp_path: Path) -> None:
+    assert sorted(ray_executor.run_made(MakeMortal(tmp_path), range(8), Share())) == list(range(8))
+
+
+def test_what_making_raises_comes_back_as_it_was(ray_executor: RayExecutor) -> None:
+    with pytest.raises(InvalidInput, match="model must be there"):
+        list(ray_executor.run_made(make_nothing, range(3), Share()))

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import shlex
 import signal
 import socket
@@ -25,6 +26,7 @@ from ellzero.precompute import jobs, ray_client
 from ellzero.precompute.errors import ClusterRefused, ClusterUnreachable, NameTaken, UnknownJob
 from ellzero.precompute.jobs import Cluster, Status, default_name, runtime_env
 from ellzero.precompute.wheel import build_wheel
+from ellzero.smoothing.records import Records
 from ellzero.tables import Table
 
 QUICK = "thresholds --k 255 --alpha 0.2 --r-max 8"
@@ -91,7 +93,7 @@ def test_driver_and_workers_run_the_code_of_the_wheel(head: Head, cluster: Clust
         "ray.init(log_to_driver=False, logging_level='ERROR')\n"
         "print(json.dumps([where(), ray.get(ray.remote(where).remote())]))\n"
     )
-    env = runtime_env(archive)
+    env = runtime_env(archive, "precompute")
     ray_id = cluster._client.submit_job(entrypoint=f"python {script}", runtime_env=env)
     deadline = time.monotonic() + WAIT
     while not (status := cluster._client.get_job_status(ray_id)).is_terminal() and time.monotonic() < deadline:
@@ -113,10 +115,33 @@ def test_a_table_is_computed_by_the_cluster_s_workers(head: Head, tmp_path: Path
     assert there == here
 
 
+def test_a_job_asks_the_cluster_for_what_its_command_needs_and_no_more() -> None:
+    """A cluster that computes tables is not made to install torch."""
+    names = {
+        command: {re.split("[<>=]", line)[0] for line in jobs.requirements(command)}
+        for command in ("precompute", "certify")
+    }
+    assert {"pyarrow", "gmpy2"} < names["precompute"]
+    assert not {"torch", "ray", "fastapi"} & names["precompute"]
+    assert {"torch", "safetensors", "pyarrow", "gmpy2"} < names["certify"]
+    assert "ray" not in names["certify"]
+
+
+def test_a_data_set_is_certified_by_the_cluster_s_actors(head: Head, tmp_path: Path) -> None:
+    model = tmp_path / "digits.safetensors"
+    assert run(f"train --binarize 8 --alpha 0.9 --epochs 1 --out {model}")[0] == 0
+    line = f"certify --model {model} --n 200 --limit 20 --seed 1"
+    code, out, err = run(f"submit --name certified {line} --executor ray --out {tmp_path / 'there'}")
+    assert code == 0, (out, err)
+    run(f"{line} --executor local --out {tmp_path / 'here'}")
+    there, here = (Records(str(tmp_path / name)).table().drop_columns(["seconds"]) for name in ("there", "here"))
+    assert there == here
+
+
 def test_a_cluster_that_cannot_meet_the_requirements_says_which(
     head: Head, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "requirements", lambda: ["no-such-package-for-ellzero"])
+    monkeypatch.setattr(jobs, "requirements", lambda command: ["no-such-package-for-ellzero"])
     cluster.submit("unmet", shlex.split(QUICK))
     code, out, err = run("jobs logs --follow unmet")
     assert code == 1

@@ -41,6 +41,10 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     def workers(self) -> int:
         """How many items are worked on at once."""
 
+    @property
+    def gpus(self) -> int:
+        """How many GPUs workers can be given."""
+
     def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """The results in the order in which they are ready. The first error ends it."""
 
@@ -60,6 +64,7 @@ class LocalExecutor(AbstractContextManager["LocalExecutor"]):
     """One after the other in this process."""
 
     workers = 1
+    gpus = 0  # what there is, a worker in this process finds by itself
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         return None
@@ -116,6 +121,11 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         """The cores of the cluster."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
+    @property
+    def gpus(self) -> int:
+        """The GPUs of the cluster."""
+        return int(self._ray.cluster_resources().get("GPU", 0))
+
     def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """The results in the order in which they are ready, with a bounded number in flight."""
         ray = self._ray
@@ -136,8 +146,7 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
 
     def workers_of(self, share: Share) -> int:
         """How many workers of this share the cluster has room for."""
-        has = self._ray.cluster_resources()
-        by_gpu = int(has.get("GPU", 0)) // share.gpus if share.gpus else self.workers
+        by_gpu = self.gpus // share.gpus if share.gpus else self.workers
         return max(1, min(by_gpu, self.workers // max(1, share.cores)))
 
     def run_made(self, make: Callable[[], Callable[[T], R]], items: Iterable[T], share: Share) -> Iterator[R]:
@@ -146,14 +155,13 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         actor = ray.remote(num_cpus=share.cores, num_gpus=share.gpus, max_restarts=_RETRIES, max_task_retries=_RETRIES)(
             _Made
         )
-        shared = ray.put(make)
         waiting = iter(items)
         actors: list[Any] = []
         flying: dict[Any, Any] = {}  # by reference, the actor that works on it
         try:
             for item in islice(waiting, _IN_FLIGHT_OF_ACTOR * self.workers_of(share)):
                 if len(actors) < self.workers_of(share):
-                    actors.append(actor.remote(shared))
+                    actors.append(actor.remote(make))  # by value: it must outlive restarts
                 chosen = actors[len(flying) % len(actors)]
                 flying[chosen.apply.remote(item)] = chosen
             while flying:

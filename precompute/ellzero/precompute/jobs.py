@@ -35,7 +35,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from importlib.metadata import requires
+from importlib.metadata import entry_points, requires
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,7 +48,7 @@ from ellzero.precompute.wheel import Wheel, build_wheel
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 _ADDRESS = re.compile(r"https?://[^\s/]+/*", re.ASCII)
-_EXTRA = "tables"  # what a job may need besides the plain requirements; Ray is there
+_TABLES, _RAY = "tables", "cluster"  # every job may need tables; Ray is there
 _STOP_SECONDS = 60.0
 _MOST_SILENCES = 5
 
@@ -119,22 +119,35 @@ def check_name(name: str) -> str:
     return name
 
 
-def requirements() -> list[str]:
-    """What pip must find on the cluster for the commands to run there: all but Ray, as the metadata say."""
+def requirements(command: str) -> list[str]:
+    """What pip must find on the cluster for a command to run there, as the metadata say; Ray is there."""
     from packaging.requirements import Requirement
 
     needed = [Requirement(line) for line in requires("ellzero") or []]
-    chosen = [item for item in needed if item.marker is None or item.marker.evaluate({"extra": _EXTRA})]
-    for item in chosen:
-        item.marker = None
-    return sorted({str(item) for item in chosen})
+    wanted, chosen = {"", _TABLES, *_extras_of(command)}, set()
+    for extra in (waiting := list(wanted)):
+        for item in needed:
+            if item.marker is not None and not item.marker.evaluate({"extra": extra}):
+                continue
+            if item.name == "ellzero":  # an extra that is made of others
+                waiting.extend(item.extras - wanted)
+                wanted |= item.extras
+            else:
+                chosen.add(str(item).split(";")[0].strip())
+    return sorted(chosen)
 
 
-def runtime_env(archive: Path) -> dict[str, Any]:
-    """The runtime environment of a job whose code is the wheel that lies at ``archive``, named ``*.zip``."""
+def _extras_of(command: str) -> list[str]:
+    """The extras that a command's entry point names, but for Ray's."""
+    found = [entry.extras for entry in entry_points(group="ellzero.commands") if entry.name == command]
+    return [extra for extras in found for extra in extras if extra != _RAY]
+
+
+def runtime_env(archive: Path, command: str) -> dict[str, Any]:
+    """The runtime environment of a command whose code is the wheel that lies at ``archive``, named ``*.zip``."""
     return {
         "working_dir": str(archive),
-        "pip": requirements(),
+        "pip": requirements(command),
         "env_vars": {"RAY_USAGE_STATS_ENABLED": "0"},
     }
 
@@ -254,7 +267,7 @@ class Cluster:
                 self._client.submit_job(
                     entrypoint=shlex.join(["python", "-m", "ellzero", *command]),
                     submission_id=_submission_id(name, attempt),
-                    runtime_env=runtime_env(archive),
+                    runtime_env=runtime_env(archive, command[0]),
                     metadata=metadata,
                 )
 

@@ -28,7 +28,7 @@ from ellzero.smoothing.noises import FAMILIES, in_words, noise_from
 from ellzero.smoothing.plots import plot_reports
 from ellzero.smoothing.records import Records
 from ellzero.smoothing.rules import Stopping
-from ellzero.smoothing.training import Epoch, Recipe, train
+from ellzero.smoothing.training import Epoch, Recipe, Training
 
 _ALLOW = "ELLZERO_ALLOW_FACTORIES"
 
@@ -132,13 +132,12 @@ def train_command(
         binarize=binarize,
         class_names=loaded.class_names,
     )
+    training = Training(loaded, noise, card, recipe, target, found, allowed=allowed)
     notice(
         f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {in_words(noise.description())}, "
         f"{counted(recipe.epochs, 'epoch')} on {found}"
     )
-    saved = train(
-        loaded, noise, card, recipe, target, found, allowed=allowed, epoch_done=_print_epoch, step_done=_Steps()
-    )
+    saved = training.run(_print_epoch, _Steps())
     click.echo(f"{target}: {saved.training['validation']:.1%} of noisy held-out inputs right")
     click.echo(f"next: ellzero certify --model {target} --data {data} --n 10000 --limit 50 --out results")
 
@@ -277,15 +276,14 @@ def _certify(
     seconds = missing * (question.n0 + question.n) / votes_per_second(run, data)
     name = place.name(seconds)
     announce(f"{counted(missing, 'input')}, at most {question.n:,} votes each", seconds)
-    gpu = run.device.startswith("cuda") or (run.device == "auto" and find_device("auto").type == "cuda")
     done = drawn = 0
     with (
         place.executor(seconds) as executor,
         stops_cleanly(lambda: f"after {done:,} of {missing:,} inputs", records.uri),
         progress_of(missing, "inputs") as bar,
     ):
-        share = Share(cores, 1 if gpu else 0)
-        threads = cores if name == "ray" and not gpu else None
+        share = Share(cores, min(1, executor.gpus) if run.device == "auto" else int(run.device.startswith("cuda")))
+        threads = cores if name == "ray" and not share.gpus else None
         for receipt in certify_parts(run, records, wanted, executor, share, threads):
             done += receipt.inputs
             drawn += receipt.drawn

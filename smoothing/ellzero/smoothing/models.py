@@ -78,8 +78,7 @@ class SavedModel:
 
 def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
     """Write a model; the file appears whole or not at all."""
-    if path.suffix != _SUFFIX:
-        raise InvalidInput("out", f"a file name that ends in {_SUFFIX}", str(path))
+    check_model_path(path)
     weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -93,6 +92,12 @@ def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
         raise BadModelFile(str(path), f"cannot be written: {error}") from error
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def check_model_path(path: Path) -> None:
+    """Raise unless a model can have this file name."""
+    if path.suffix != _SUFFIX:
+        raise InvalidInput("out", f"a file name that ends in {_SUFFIX}", str(path))
 
 
 def read_card(path: Path) -> ModelCard:

@@ -22,7 +22,7 @@ from ellzero.smoothing.data import DataSet
 from ellzero.smoothing.errors import BadModelFile
 from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.inputs import Feed, to_model
-from ellzero.smoothing.models import ModelCard, save_model
+from ellzero.smoothing.models import ModelCard, check_model_path, save_model
 from ellzero.smoothing.streams import Stage, open_source
 
 _LARGEST_BATCH = 400
@@ -77,36 +77,47 @@ Told = Callable[[int, int, float], None]
 """Called after every step with the steps done, those of all epochs, and the loss."""
 
 
-def train(
-    data: DataSet,
-    noise: NoiseFamily,
-    card: ModelCard,
-    recipe: Recipe,
-    out: Path,
-    device: torch.device,
-    *,
-    allowed: tuple[str, ...] = (),
-    epoch_done: Callable[[Epoch], None] = lambda epoch: None,
-    step_done: Told = lambda done, total, loss: None,
-) -> ModelCard:
-    """Train the network of ``card`` with cross entropy on noisy samples and save its best epoch to ``out``.
+class Training:
+    """Trains the network of ``card`` with cross entropy on noisy samples, and saves its best epoch to ``out``.
 
-    After every epoch a checkpoint is written beside it: the same call goes on where a stopped one was, to the same
-    weights. The card that was saved has the noise and the course of training in it.
+    After every epoch a checkpoint is written beside it: the same training goes on where a stopped one was, to the same
+    weights. The card that is saved has the noise and the course of training in it.
     """
-    card = replace(card, noise=dict(noise.description()), training={**asdict(recipe), "inputs": len(data.labels)})
-    run = _Run(data, noise, card, recipe, device, allowed)
-    checkpoint = _Checkpoint(out, run)
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        done = checkpoint.resume()
-        for number in range(done, recipe.epochs):
-            epoch = run.epoch(number, step_done)
-            checkpoint.save(number + 1, epoch)
-            epoch_done(epoch)
+
+    def __init__(
+        self,
+        data: DataSet,
+        noise: NoiseFamily,
+        card: ModelCard,
+        recipe: Recipe,
+        out: Path,
+        device: torch.device,
+        *,
+        allowed: tuple[str, ...] = (),
+    ) -> None:
+        check_model_path(out)
+        self._card = replace(
+            card, noise=dict(noise.description()), training={**asdict(recipe), "inputs": len(data.labels)}
+        )
+        self._out = out
+        self._run = _Run(data, noise, self._card, recipe, device, allowed)
+        self._checkpoint = _Checkpoint(out, self._run)
+        self._done = self._checkpoint.resume()
+
+    def run(
+        self, epoch_done: Callable[[Epoch], None] = lambda epoch: None, step_done: Told = lambda done, total, loss: None
+    ) -> ModelCard:
+        """Train to the end; what is called after each epoch and step only looks on."""
+        run, checkpoint = self._run, self._checkpoint
+        with torch.random.fork_rng(devices=[run.device] if run.device.type == "cuda" else []):
+            for number in range(self._done, run.recipe.epochs):
+                epoch = run.epoch(number, step_done)
+                checkpoint.save(epoch)
+                epoch_done(epoch)
         run.network.load_state_dict(checkpoint.best_weights)
-    card = replace(card, training={**card.training, "validation": checkpoint.best})
-    save_model(out, run.network, card)
-    return card
+        card = replace(self._card, training={**self._card.training, "validation": checkpoint.best})
+        save_model(self._out, run.network, card)
+        return card
 
 
 class _Run:
@@ -220,7 +231,7 @@ class _Checkpoint:
             raise BadModelFile(str(self._path), "is damaged; remove it to start anew") from error
         return len(self._epochs)
 
-    def save(self, done: int, epoch: Epoch) -> None:
+    def save(self, epoch: Epoch) -> None:
         self._epochs.append(epoch)
         weights = {name: value.detach().clone() for name, value in self._run.network.state_dict().items()}
         if epoch.validation > self.best:

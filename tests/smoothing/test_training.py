@@ -1,0 +1,127 @@
+"""Training: it learns, a stopped one goes on to the same weights, and mistakes are one line."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ellzero.certificates import InvalidInput
+from ellzero.smoothing import DiscreteNoise, GaussianNoise
+from ellzero.smoothing.data import ArrayData
+from ellzero.smoothing.errors import BadModelFile
+from ellzero.smoothing.models import ModelCard, load_model, read_card
+from ellzero.smoothing.training import Epoch, Recipe, Training
+
+CPU = torch.device("cpu")
+NOISE = DiscreteNoise(3, "0.8")
+CARD = ModelCard("mlp", (1, 4, 4), 2, 4, config={"width": 16, "depth": 1})
+RECIPE = Recipe(epochs=4, batch=16, decay_every=2, seed=3)
+
+
+def stripes(count: int = 300) -> ArrayData:
+    """Bright rows or bright columns."""
+    generator = np.random.default_rng(1)
+    labels = generator.integers(0, 2, count)
+    images = generator.integers(0, 2, (count, 1, 4, 4))
+    for image, label in zip(images, labels, strict=True):
+        image[0, 1 if label else slice(None), slice(None) if label else 1] = 3
+    return ArrayData("stripes", images.astype(np.uint8), labels.astype(np.int64), 4, ("columns", "rows"))
+
+
+def weights(path: Path) -> list[torch.Tensor]:
+    return list(load_model(path).network.state_dict().values())
+
+
+def same(one: Path, other: Path) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(weights(one), weights(other), strict=True))
+
+
+def test_a_network_learns_under_noise_and_its_card_says_how(tmp_path: Path) -> None:
+    epochs: list[Epoch] = []
+    steps: list[tuple[int, int]] = []
+    out = tmp_path / "model.safetensors"
+    training = Training(stripes(), NOISE, CARD, RECIPE, out, CPU)
+    training.run(epochs.append, lambda done, total, loss: steps.append((done, total)))
+    assert [epoch.number for epoch in epochs] == [1, 2, 3, 4]
+    assert epochs[-1].loss < epochs[0].loss
+    assert max(epoch.validation for epoch in epochs) > 0.8
+    assert steps[-1] == (4 * 17, 4 * 17)  # 270 inputs in batches of 16
+    card = read_card(out)
+    assert card.noise == NOISE.description()
+    assert card.training["validation"] == max(epoch.validation for epoch in epochs)
+    assert card.training["epochs"] == 4
+    assert len((tmp_path / "model.training.csv").read_text().splitlines()) == 5
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("noise", [NOISE, GaussianNoise("1/4", k=3)])
+def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, noise: DiscreteNoise | GaussianNoise) -> None:
+    def stop(epoch: Epoch) -> None:
+        if epoch.number == 2:
+            raise Stop
+
+    whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
+    Training(stripes(), noise, CARD, RECIPE, whole, CPU).run()
+    with pytest.raises(Stop):
+        Training(stripes(), noise, CARD, RECIPE, parts, CPU).run(stop)
+    assert not parts.exists()
+    torch.rand(7)  # what others draw meanwhile does not matter
+    later: list[int] = []
+    Training(stripes(), noise, CARD, RECIPE, parts, CPU).run(lambda epoch: later.append(epoch.number))
+    assert later == [3, 4]
+    assert same(whole, parts)
+
+
+def test_a_training_leaves_the_random_numbers_of_others_alone(tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    Training(stripes(), NOISE, CARD, replace(RECIPE, epochs=1), tmp_path / "model.safetensors", CPU).run()
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_checkpoint_of_another_training_is_not_taken(tmp_path: Path) -> None:
+    out = tmp_path / "model.safetensors"
+    Training(stripes(), NOISE, CARD, replace(RECIPE, epochs=1), out, CPU).run()
+    for recipe, noise, data in (
+        (RECIPE, NOISE, stripes()),
+        (replace(RECIPE, epochs=1), DiscreteNoise(3, "0.7"), stripes()),
+        (replace(RECIPE, epochs=1), NOISE, stripes(200)),
+    ):
+        with pytest.raises(BadModelFile, match="belongs to another training; give another --out"):
+            Training(data, noise, CARD, recipe, out, CPU).run()
+    checkpoint = tmp_path / "model.checkpoint.pt"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:1_000])
+    with pytest.raises(BadModelFile, match="is damaged; remove it to start anew"):
+        Training(stripes(), NOISE, CARD, replace(RECIPE, epochs=1), out, CPU).run()
+
+
+def test_a_batch_suits_the_data() -> None:
+    assert Recipe().batch_for(55_000) == 400  # the paper's
+    assert Recipe().batch_for(1_295) == 32
+    assert Recipe(batch=7).batch_for(55_000) == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epochs": 0}, "epochs must be"),
+        ({"batch": 0}, "batch must be"),
+        ({"rate": 0.0}, "rate must be a number above 0"),
+        ({"rate": float("nan")}, "rate must be a number above 0"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_a_recipe_that_makes_no_sense_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Recipe(**options)  # type: ignore[arg-type]
+
+
+def test_too_few_inputs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="data must be at least ten inputs"):
+        Training(stripes(5), NOISE, CARD, RECIPE, tmp_path / "model.safetensors", CPU).run()
