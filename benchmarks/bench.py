@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from bench_serve import service
+from bench_smoothing import certification
 from bench_tables import lookups, pipeline
 from measuring import REPEATS, Line, seconds
 
@@ -79,6 +80,7 @@ def main() -> None:
         whole_columns,
         lookups,
         service,
+        certification,
         pipeline,
     )
     for part in parts:

@@ -1,6 +1,6 @@
 """The law of the noise, exactly: word by word where words can be counted, and by χ² on many real ones."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import sqrt
 
@@ -13,58 +13,60 @@ from torch import Tensor
 
 from ellzero.smoothing import DiscreteNoise, Unit
 from ellzero.smoothing.exact_draws import coins, uniform_levels
-from ellzero.smoothing.streams import Source, Stage, open_source
+from ellzero.smoothing.streams import Array, DeviceSource, Kind, Source, Stage, open_source
 
 CPU = torch.device("cpu")
 # Chances of a false alarm, over all tests of this file, of about one in a million.
 SURE = 1e-8
 
 
-class Script:
+class Script(DeviceSource):
     """A source whose words are given, so that all of them can be gone through."""
 
     def __init__(self, *words: Tensor) -> None:
+        super().__init__(bytes(16), Stage.BOUND, 0, CPU)
         self._words: Iterator[Tensor] = iter(words)
 
-    def words(self, count: int, dtype: torch.dtype) -> Tensor:
+    def words(self, count: int, kind: Kind) -> Array:
         given = next(self._words)
-        assert (len(given), given.dtype) == (count, dtype)
+        assert (len(given), given.dtype) == (count, getattr(torch, kind))
         return given.clone()
 
-    def normals(self, count: int) -> Tensor:
-        raise AssertionError
 
-    uniforms = normals
-
-
-def source(block: int = 0, key: bytes = b"exact draws test") -> Source:
-    return open_source(key, Stage.BOUND, block, CPU)
+def source(block: int = 0) -> Source:
+    return open_source(b"exact draws test", Stage.BOUND, block, CPU)
 
 
+def on_the_device(block: int) -> Source:
+    """What a GPU does, done by a CPU: the same operations of torch, by its generator."""
+    return DeviceSource(b"exact draws test", Stage.BOUND, block, CPU)
+
+
+ALL_BYTES = torch.arange(256, dtype=torch.uint8)
 ALL_SHORTS = torch.arange(-(2**15), 2**15, dtype=torch.int16)
 
 
 @settings(max_examples=60)
 @given(st.fractions(0, 1, max_denominator=10**6).filter(lambda share: share < 1))
 def test_of_all_words_the_right_number_decides_for_true(share: Fraction) -> None:
-    """One word in 2^16 equals the first bits of the share; it alone is decided by more bits, and those likewise."""
-    scaled = share * 2**16
+    """One byte in 256 equals the first bits of the share; it alone is decided by more bits, and those likewise."""
+    scaled = share * 2**8
     whole = int(scaled)
     if scaled == whole:
-        assert int(coins(Script(ALL_SHORTS), share, 2**16).sum()) == whole
+        assert int(coins(Script(ALL_BYTES), share, 2**8).sum()) == whole
         return
     below = int((scaled - whole) * 2**62)
     for more, true in ((below - 1, 1), (below + 1, 0)):
         if 0 <= more < 2**62:
-            script = Script(ALL_SHORTS, torch.tensor([more]))
-            assert int(coins(script, share, 2**16).sum()) == whole + true
+            script = Script(ALL_BYTES, torch.tensor([more]))
+            assert int(coins(script, share, 2**8).sum()) == whole + true
 
 
 def test_a_tie_is_broken_as_often_as_it_needs() -> None:
     share = Fraction(1, 3)  # 0.010101…: no end of its bits
-    first = torch.full((4,), int(share * 2**16) - 2**15, dtype=torch.int16)
-    bits = int((share * 2**16 % 1) * 2**62)
-    later = int((share * 2**78 % 1) * 2**62)
+    first = torch.full((4,), int(share * 2**8), dtype=torch.uint8)
+    bits = int((share * 2**8 % 1) * 2**62)
+    later = int((share * 2**70 % 1) * 2**62)
     script = Script(first, torch.tensor([bits, bits - 1, bits, bits + 1]), torch.tensor([later - 1, later + 1]))
     assert coins(script, share, 4).tolist() == [True, True, False, False]
 
@@ -72,7 +74,7 @@ def test_a_tie_is_broken_as_often_as_it_needs() -> None:
 @pytest.mark.parametrize("levels", [2, 3, 17, 100, 128, 129, 255, 256])
 def test_every_level_has_the_same_number_of_words(levels: int) -> None:
     if levels & (levels - 1) == 0:
-        drawn = uniform_levels(Script(torch.arange(256, dtype=torch.uint8)), levels, 256)
+        drawn = uniform_levels(Script(ALL_BYTES), levels, 256)
         counts = torch.bincount(drawn.to(torch.int64))
     else:
         end = 2**15 // levels * levels
@@ -93,13 +95,14 @@ def test_words_drawn_anew_may_be_beyond_the_end_again() -> None:
     ("k", "alpha"),
     [(255, "1/5"), (255, "1/3"), (255, "1/1000"), (255, "1/256"), (1, "4/5"), (1, "1/3"), (16, "0.6"), (16, "0.01")],
 )
-def test_values_have_the_law_of_the_noise(k: int, alpha: str) -> None:
-    """χ² over all values, more than six million draws for each noise: over fifty million in all."""
+@pytest.mark.parametrize("drawn_by", [source, on_the_device])
+def test_values_have_the_law_of_the_noise(k: int, alpha: str, drawn_by: Callable[[int], Source]) -> None:
+    """χ² over all values, over six million draws for each noise: fifty million by numpy, as many by torch."""
     noise = DiscreteNoise(k, alpha)
     x = torch.full((1_024,), k // 3, dtype=torch.uint8)
     counts = np.zeros(k + 1)
     for block in range(25):
-        counts += np.bincount(noise.sample(x, source(block), 256).flatten().numpy(), minlength=k + 1)
+        counts += np.bincount(noise.sample(x, drawn_by(block), 256).flatten().numpy(), minlength=k + 1)
     draws = counts.sum()
     assert draws == 25 * 256 * 1_024
     stay = float(noise.noise.alpha)
@@ -109,10 +112,11 @@ def test_values_have_the_law_of_the_noise(k: int, alpha: str) -> None:
 
 
 @pytest.mark.parametrize(("alpha", "k"), [("0.3", 65_535), ("1/100000", 65_535), ("0.5", 300)])
-def test_more_levels_than_a_byte_has(alpha: str, k: int) -> None:
+@pytest.mark.parametrize("drawn_by", [source, on_the_device])
+def test_more_levels_than_a_byte_has(alpha: str, k: int, drawn_by: Callable[[int], Source]) -> None:
     noise = DiscreteNoise(k, alpha)
     x = torch.arange(4_096, dtype=torch.int32) % (k + 1)
-    drawn = torch.cat([noise.sample(x, source(block), 64) for block in range(8)])
+    drawn = torch.cat([noise.sample(x, drawn_by(block), 64) for block in range(8)])
     stayed = (drawn == x).double().mean().item()
     stay, draws = float(noise.noise.alpha), drawn.numel()
     assert abs(stayed - stay) < 6 * sqrt(stay * (1 - stay) / draws) + 3 / draws
@@ -123,13 +127,14 @@ def test_more_levels_than_a_byte_has(alpha: str, k: int) -> None:
 
 
 @pytest.mark.parametrize("alpha", ["0.4", "1/1000", "1/10"])
-def test_a_pixel_is_kept_or_replaced_as_a_whole(alpha: str) -> None:
+@pytest.mark.parametrize("drawn_by", [source, on_the_device])
+def test_a_pixel_is_kept_or_replaced_as_a_whole(alpha: str, drawn_by: Callable[[int], Source]) -> None:
     """With few levels all symbols can be counted: K = 4^2 − 1 = 15. α = 1/1000 and 1/100 are below 1/16."""
     noise = DiscreteNoise(3, alpha, unit=Unit.PIXEL, channels=2)
     assert noise.noise.k == 15
     x = torch.tensor([[[1, 2], [3, 0]], [[2, 2], [0, 1]]], dtype=torch.uint8)
     assert noise.dimension(x.shape) == 4
-    drawn = torch.cat([noise.sample(x, source(block), 50_000) for block in range(4)]).to(torch.int64)
+    drawn = torch.cat([noise.sample(x, drawn_by(block), 50_000) for block in range(4)]).to(torch.int64)
     symbols, own = drawn[:, 0] * 4 + drawn[:, 1], x[0].to(torch.int64) * 4 + x[1]
     stay = float(noise.noise.alpha)
     for place in ((0, 0), (0, 1), (1, 0), (1, 1)):
@@ -169,5 +174,5 @@ def test_whether_a_coordinate_stays_does_not_depend_on_what_it_would_become() ->
     words = source(3)
     kept = coins(words, Fraction(1, 2), x.numel() * 512)
     values = uniform_levels(words, 256, x.numel() * 512)
-    table = np.bincount((kept.to(torch.int64) * 8 + values.to(torch.int64) // 32).numpy(), minlength=16).reshape(2, 8)
+    table = np.bincount(kept.astype(np.int64) * 8 + values // 32, minlength=16).reshape(2, 8)
     assert stats.chi2_contingency(table).pvalue > SURE

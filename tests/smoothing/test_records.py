@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from s3_server import S3Place
 
 from ellzero.smoothing import Certified
 from ellzero.smoothing.certifying import parts
@@ -107,11 +108,12 @@ def test_parts_without_a_run_are_not_taken_over(tmp_path: Path) -> None:
         records.begin(RUN)
 
 
-def test_on_an_object_store_too(s3_place: str) -> None:
-    records = Records(f"{s3_place}/results")
+def test_on_an_object_store_too(s3_place: S3Place) -> None:
+    place = s3_place()
+    records = Records(place)
     records.begin(RUN)
     records.write([(0, 1, RESULT)])
-    assert Records(f"{s3_place}/results").table()["index"].to_pylist() == [0]
+    assert Records(place).table()["index"].to_pylist() == [0]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 
 from ellzero.certificates import InvalidInput
 from ellzero.smoothing import DiscreteNoise, GaussianNoise
-from ellzero.smoothing.data import ArrayData
+from ellzero.smoothing.datasets import ArrayData
 from ellzero.smoothing.errors import BadModelFile
 from ellzero.smoothing.models import ModelCard, load_model, read_card
 from ellzero.smoothing.training import Epoch, Recipe, Training

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ellzero.certificates import InvalidInput
+from ellzero.certificates import EllzeroError, InvalidInput
+from ellzero.certificates._inputs import integer
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 
 Factory = Callable[..., nn.Module]
@@ -50,6 +51,8 @@ def paper_cnn(*, shape: Sequence[int], num_classes: int, levels: int) -> nn.Modu
 
 def mlp(*, shape: Sequence[int], num_classes: int, levels: int, width: int = 256, depth: int = 2) -> nn.Module:
     """A perceptron with hidden layers, for inputs of any shape."""
+    integer(width, "width", 1, 2**31 - 1)
+    integer(depth, "depth", 0, 1_000)
     layers: list[nn.Module] = [Standardise(), nn.Flatten()]
     size = torch.Size(shape).numel()
     for _ in range(depth):
@@ -89,11 +92,18 @@ def build(
         factory = _allowed_factory(name, allowed)
     try:
         network = factory(shape=tuple(shape), num_classes=num_classes, levels=levels, **config)
-    except TypeError as error:
-        raise BadModelFile(f"architecture {name}", f"cannot be built: {error}") from error
+    except EllzeroError:
+        raise
+    except Exception as error:  # a factory is anybody's code
+        raise BadModelFile(f"architecture {name}", f"cannot be built: {first_line(error)}") from error
     if not isinstance(network, nn.Module):
         raise BadModelFile(f"architecture {name}", f"made a {type(network).__name__} instead of a torch module")
     return network
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in one line."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _allowed_factory(name: str, allowed: Sequence[str]) -> Factory:
@@ -104,8 +114,8 @@ def _allowed_factory(name: str, allowed: Sequence[str]) -> Factory:
     module, _, attribute = name.partition(":")
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise BadModelFile(f"architecture {name}", f"cannot be imported: {error}") from error
+    except Exception as error:  # a module is anybody's code
+        raise BadModelFile(f"architecture {name}", f"cannot be imported: {first_line(error)}") from error
     if not callable(found):
         raise BadModelFile(f"architecture {name}", "is not a function")
     factory: Factory = found

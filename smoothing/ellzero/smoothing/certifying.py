@@ -11,7 +11,8 @@ import torch
 from ellzero.precompute.executors import Executor, Share
 from ellzero.smoothing.ballots import Question
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.data import DataSet, binarized, load_data
+from ellzero.smoothing.data import load_data
+from ellzero.smoothing.datasets import DataSet, binarized
 from ellzero.smoothing.errors import BadData
 from ellzero.smoothing.models import ModelCard, load_model
 from ellzero.smoothing.noises import noise_from

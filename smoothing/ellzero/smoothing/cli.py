@@ -19,7 +19,8 @@ from ellzero.precompute.reporting import Progress, progress_of
 from ellzero.smoothing.architectures import ARCHITECTURES
 from ellzero.smoothing.ballots import Question
 from ellzero.smoothing.certifying import Run, Source, certify_parts, check_fit, parts, votes_per_second
-from ellzero.smoothing.data import SPLITS, DataSet
+from ellzero.smoothing.data import SPLITS
+from ellzero.smoothing.datasets import DataSet
 from ellzero.smoothing.devices import find_device
 from ellzero.smoothing.errors import BadData, BadResults
 from ellzero.smoothing.metrics import Outcome, Report, summarize

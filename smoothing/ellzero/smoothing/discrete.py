@@ -19,8 +19,8 @@ from ellzero.certificates import (
     radius_from_votes,
 )
 from ellzero.certificates._inputs import RationalLike, integer
-from ellzero.smoothing.exact_draws import coins, uniform_levels
-from ellzero.smoothing.streams import Source
+from ellzero.smoothing.exact_draws import coins, level_kind, uniform_levels
+from ellzero.smoothing.streams import Array, Source
 
 
 class Unit(StrEnum):
@@ -113,28 +113,30 @@ class DiscreteNoise:
         others_only = alpha * (k + 1) < 1
         share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
         units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
-        kept = coins(source, share, count * units.numel()).view(count, *units)
-        values = uniform_levels(source, self.levels, count * shape.numel()).view(count, *shape)
+        own = source.array(x)
+        kept = coins(source, share, count * units.numel()).reshape(count, *units)
+        values = uniform_levels(source, self.levels, count * shape.numel()).reshape(count, *shape)
         if others_only:
-            self._draw_others(values, kept, x, source)
-        # Where kept x, elsewhere the value: x ^ ((value ^ x) & mask), several times faster than a choice by element.
-        mask = kept.view(torch.uint8).sub_(1) if x.dtype is torch.uint8 else kept.to(x.dtype).sub_(1)
-        return values.bitwise_xor_(x).bitwise_and_(mask).bitwise_xor_(x)
+            self._draw_others(values, kept, own, source)
+        # x where kept, the value elsewhere: by bits, since choosing element by element has a branch for each.
+        mask = source.cast(kept, level_kind(self.levels))
+        mask -= 1  # kept: 0; else all ones
+        values ^= own
+        values &= mask
+        values ^= own
+        return source.tensor(values)
 
-    def _draw_others(self, values: Tensor, kept: Tensor, x: Tensor, source: Source) -> None:
+    def _draw_others(self, values: Array, kept: Array, own: Array, source: Source) -> None:
         """Draw units anew whose value is that of x, until none is."""
+        flat = values.reshape(len(values), self.channels, -1)  # samples, numbers of a unit, units
         while True:
-            same = values == x
-            if self.unit is Unit.PIXEL:
-                same = same.all(1, keepdim=True)
-            again = (same & ~kept).nonzero(as_tuple=True)
-            if not len(again[0]):
+            same = (values == own).reshape(flat.shape).all(1) & ~kept.reshape(len(values), -1)
+            again = source.places(same.reshape(-1))
+            if not len(again):
                 return
-            fresh = uniform_levels(source, self.levels, len(again[0]) * self.channels)
-            if self.unit is Unit.PIXEL:
-                values.movedim(1, -1)[(again[0], *again[2:])] = fresh.view(-1, self.channels)
-            else:
-                values[again] = fresh
+            sample, unit = again // flat.shape[2], again % flat.shape[2]
+            fresh = uniform_levels(source, self.levels, len(again) * self.channels)
+            flat[sample, :, unit] = fresh.reshape(-1, self.channels)
 
 
 def _unit(unit: Unit | str) -> Unit:

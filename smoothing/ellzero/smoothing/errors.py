@@ -14,7 +14,16 @@ The tree, below `ellzero.certificates.EllzeroError`::
 Constructors take positional arguments only, so that an error survives pickling on its way back from a worker.
 """
 
+import re
+
 from ellzero.certificates.errors import EllzeroError
+
+_SECRET = re.compile(r"(?<=://)[^/@]*@")
+
+
+def in_one_line(text: str) -> str:
+    """What others wrote, with its line breaks and control characters as escapes; the first 500 characters of it."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:500])
 
 
 class SmoothingError(EllzeroError):
@@ -66,19 +75,20 @@ class UnknownModel(SmoothingError, LookupError):
 
     def __str__(self) -> str:
         there = f"there are {', '.join(self.known)}" if self.known else "there are none"
-        return f"no {self.what} is called {self.name}; {there}"
+        return in_one_line(f"no {self.what} is called {self.name[:120]}; {there}")
 
 
 class _Unusable(SmoothingError, ValueError):
     """What lies at ``place`` cannot be used, because of ``reason``."""
 
     def __init__(self, place: str, reason: str) -> None:
+        place, reason = _SECRET.sub("", place), _SECRET.sub("", reason)
         super().__init__(place, reason)
         self.place = place
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.place} {self.reason}"
+        return in_one_line(f"{self.place} {self.reason}")
 
 
 class BadModelFile(_Unusable):

@@ -6,52 +6,53 @@ Nothing is rounded and nothing is reduced modulo what does not divide it: a floa
 
 from fractions import Fraction
 
-import torch
-from torch import Tensor
+from ellzero.smoothing.streams import Array, Kind, Source
 
-from ellzero.smoothing.streams import Source
-
-_BYTE = 1 << 8
-_SHORT_BITS, _LONG_BITS = 15, 62
+_BYTE_BITS, _SHORT_BITS, _LONG_BITS = 8, 15, 62
 
 
-def coins(source: Source, share: Fraction, count: int) -> Tensor:
+def coins(source: Source, share: Fraction, count: int) -> Array:
     """``count`` independent booleans, each True with probability ``share`` exactly, 0 ≤ share < 1.
 
-    A word of 16 bits decides unless it equals the first 16 bits of the share; then more bits do, until they differ.
+    A byte decides unless it equals the first 8 bits of the share; then more bits do, until they differ.
     """
-    first, rest = _digits(share, 16)
-    words = source.words(count, torch.int16)
-    # The order of signed words is as good as any other: all 2^16 values are equally likely.
-    true = words < first - (1 << 15)
-    if rest:
-        ties = (words == first - (1 << 15)).nonzero().squeeze(1)
-        while len(ties) and rest:
-            digit, rest = _digits(rest, _LONG_BITS)
-            more = _nonnegative(source.words(len(ties), torch.int64), _LONG_BITS)
-            true[ties[more < digit]] = True
-            ties = ties[more == digit]
+    first, rest = _digits(share, _BYTE_BITS)
+    words = source.words(count, "uint8")
+    true = words < first
+    ties = source.places(words == first) if rest else ()
+    while len(ties) and rest:
+        digit, rest = _digits(rest, _LONG_BITS)
+        more = _nonnegative(source.words(len(ties), "int64"), _LONG_BITS)
+        true[ties[more < digit]] = True
+        ties = ties[more == digit]
     return true
 
 
-def uniform_levels(source: Source, levels: int, count: int) -> Tensor:
-    """``count`` independent levels, uniform over 0..levels−1: uint8 up to 256 of them, int32 beyond.
+def level_kind(levels: int) -> Kind:
+    """The integers in which so many levels are kept."""
+    return "uint8" if levels <= 1 << _BYTE_BITS else "int32"
+
+
+def uniform_levels(source: Source, levels: int, count: int) -> Array:
+    """``count`` independent levels, uniform over 0..levels−1, of their `level_kind`.
 
     Bits are masked off where ``levels`` is a power of two; otherwise words past its last whole multiple are drawn anew.
     """
-    if levels <= _BYTE and levels & (levels - 1) == 0:
-        drawn = source.words(count, torch.uint8)
-        return drawn if levels == _BYTE else drawn.bitwise_and_(levels - 1)
-    dtype, bits, kept = (
-        (torch.int16, _SHORT_BITS, torch.uint8) if levels <= _BYTE else (torch.int64, _LONG_BITS, torch.int32)
-    )
+    if levels <= 1 << _BYTE_BITS and levels & (levels - 1) == 0:
+        drawn = source.words(count, "uint8")
+        if levels < 1 << _BYTE_BITS:
+            drawn &= levels - 1
+        return drawn
+    kind: Kind
+    kind, bits = ("int16", _SHORT_BITS) if levels <= 1 << _BYTE_BITS else ("int64", _LONG_BITS)
     end = (1 << bits) // levels * levels
-    words = _nonnegative(source.words(count, dtype), bits)
-    beyond = (words >= end).nonzero().squeeze(1)
+    words = _nonnegative(source.words(count, kind), bits)
+    beyond = source.places(words >= end)
     while len(beyond):
-        words[beyond] = _nonnegative(source.words(len(beyond), dtype), bits)
+        words[beyond] = _nonnegative(source.words(len(beyond), kind), bits)
         beyond = beyond[words[beyond] >= end]
-    return words.remainder_(levels).to(kept)
+    words %= levels
+    return source.cast(words, level_kind(levels))
 
 
 def _digits(share: Fraction, bits: int) -> tuple[int, Fraction]:
@@ -61,5 +62,6 @@ def _digits(share: Fraction, bits: int) -> tuple[int, Fraction]:
     return whole, scaled - whole
 
 
-def _nonnegative(words: Tensor, bits: int) -> Tensor:
-    return words.bitwise_and_((1 << bits) - 1)
+def _nonnegative(words: Array, bits: int) -> Array:
+    words &= (1 << bits) - 1
+    return words

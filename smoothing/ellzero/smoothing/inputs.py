@@ -58,7 +58,11 @@ def to_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
     """Noisy samples as a model takes them; those of continuous noise are scaled already."""
     if samples.is_floating_point():
         return samples
-    return samples.to(torch.int64) if feed is Feed.LEVELS else samples / (levels - 1)
+    if feed is Feed.LEVELS:
+        return samples.to(torch.int64)
+    if samples.device.type == "cpu":  # correctly rounded as torch does it, without waking its threads
+        return torch.from_numpy(np.divide(samples.numpy(), np.float32(levels - 1), dtype=np.float32))
+    return samples / (levels - 1)
 
 
 def _tensor(x: InputLike) -> Tensor:

@@ -5,10 +5,12 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import nn
@@ -18,6 +20,7 @@ from ellzero.smoothing.architectures import build
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.inputs import Feed
 
+T = TypeVar("T")
 _KEY = "ellzero"
 _VERSION = 1
 _SUFFIX = ".safetensors"
@@ -52,16 +55,23 @@ class ModelCard:
         """The card in the metadata of a file, every field checked."""
         try:
             fields = json.loads(text)
-            if fields.pop("version") > _VERSION:
+            if _positive(fields.pop("version")) > _VERSION:
                 raise BadModelFile(place, "was written by a later version of ellzero")
             fields["shape"] = tuple(_positive(size) for size in fields["shape"])
-            fields["class_names"] = tuple(str(name) for name in fields["class_names"])
+            fields["class_names"] = tuple(_kind(name, str) for name in _kind(fields["class_names"], list))
             card = cls(**fields)
+            _positive(len(card.shape))
+            for text in (card.architecture, card.data):
+                _kind(text, str)
+            for mapping in (card.config, card.noise, card.training):
+                _kind(mapping, dict)
+            if card.binarize is not None:
+                _positive(card.binarize)
             _positive(card.num_classes - 1)
             _positive(card.levels - 1)
             Feed.of(card.feed)
             return card
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             if isinstance(error, BadModelFile):
                 raise
             raise BadModelFile(place, f"has a card that cannot be read: {error!r}") from error
@@ -79,7 +89,10 @@ class SavedModel:
 def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
     """Write a model; the file appears whole or not at all."""
     check_model_path(path)
-    weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+    weights = {
+        name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, value in network.state_dict().items()
+    }
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,10 +101,11 @@ def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)
-    except (OSError, SafetensorError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise BadModelFile(str(path), f"cannot be written: {error}") from error
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):
+            scratch.unlink(missing_ok=True)
 
 
 def check_model_path(path: Path) -> None:
@@ -141,7 +155,7 @@ def digest_of(path: Path) -> str:
 
 def model_names(folder: Path) -> list[str]:
     """The names of the models in a folder: its safetensors files."""
-    return sorted(path.stem for path in folder.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.stem))
+    return sorted(path.stem for path in folder.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.stem) and path.is_file())
 
 
 def find_model(name: str, folder: Path) -> Path:
@@ -150,6 +164,12 @@ def find_model(name: str, folder: Path) -> Path:
     if not _NAME.fullmatch(name) or not path.is_file():
         raise UnknownModel(f"model in {folder}", name, tuple(model_names(folder)))
     return path
+
+
+def _kind(value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise ValueError(f"{value!r} is no {kind.__name__}")
+    return value
 
 
 def _positive(value: object) -> int:

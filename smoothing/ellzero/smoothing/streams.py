@@ -1,22 +1,25 @@
 """Where randomness comes from: every block of samples of every input has a stream of its own.
 
 A stream is named by (seed, noise, input, stage, block). So the votes of an input do not depend on how samples are
-put into batches, on what else is certified, nor on who computes which part; and no two votes share a random word. On
-CPU the words are those of Philox 4×64-10: the name's hash is its key, stage and block are the high words of its
-counter, so that the streams of one input cannot overlap. A GPU draws with its own Philox 4×32-10, whose 64-bit seed is
-the hash plus the number of the block.
+put into batches, on what else is certified, nor on who computes which part. On CPU the words are those of SFC64, whose
+256 bits of state are filled by numpy's ``SeedSequence`` from all of the name: that two streams ever meet is as likely
+as guessing a key. A GPU draws with its own Philox 4×32-10, whose 64-bit seed is a hash plus the number of the block, so
+that the streams of one input differ for certain.
 """
 
 import hashlib
 from enum import IntEnum
-from typing import Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
+Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor
+Kind: TypeAlias = Literal["uint8", "int16", "int32", "int64"]
+
 # A block is so many samples that its coordinates fit the cache; its size must depend on nothing but the input's.
-_BLOCK_COORDINATES = 1 << 18
+_BLOCK_COORDINATES = 1 << 19
 _MOST_SAMPLES = 1_024
 _WORD_BYTES = 8
 _STAGE_SHIFT = 40
@@ -34,10 +37,27 @@ class Stage(IntEnum):
 
 
 class Source(Protocol):
-    """The stream of a block, drawn from front to back."""
+    """The stream of a block, drawn from front to back.
 
-    def words(self, count: int, dtype: torch.dtype) -> Tensor:
-        """``count`` integers, uniform over *all* values of ``dtype``: uint8, int16 or int64."""
+    Arrays are numpy's on a CPU and torch's on a GPU: what is done with them is written in operators that both have. On
+    a CPU numpy is several times faster, since a block is too small to be shared between threads, which torch would wake
+    at every step.
+    """
+
+    def words(self, count: int, kind: Kind) -> Array:
+        """``count`` integers, uniform over *all* values of their kind."""
+
+    def array(self, tensor: Tensor) -> Array:
+        """A tensor as such an array, sharing its memory if it lies here already."""
+
+    def tensor(self, array: Array) -> Tensor:
+        """Such an array as a tensor, sharing its memory."""
+
+    def cast(self, array: Array, kind: Kind) -> Array:
+        """The same values in another kind of integers."""
+
+    def places(self, mask: Array) -> Array:
+        """Where a flat array is true."""
 
     def normals(self, count: int) -> Tensor:
         """``count`` standard normal float32 numbers."""
@@ -63,45 +83,66 @@ def stream_key(seed: int, noise: str, x: Tensor) -> bytes:
 
 def open_source(key: bytes, stage: Stage, block: int, device: torch.device) -> Source:
     """The stream of a block."""
-    if device.type == "cuda":
-        return _DeviceSource(key, stage, block, device)
-    return _HostSource(key, stage, block, device)
+    return HostSource(key, stage, block) if device.type == "cpu" else DeviceSource(key, stage, block, device)
 
 
-class _HostSource:
-    """Drawn on the CPU, then moved to where it is needed."""
+class HostSource:
+    """Drawn on the CPU, by numpy."""
 
-    def __init__(self, key: bytes, stage: Stage, block: int, device: torch.device) -> None:
-        self._bits = np.random.Philox(key=int.from_bytes(key, "little"), counter=[0, 0, block, int(stage)])
-        self._device = device
+    def __init__(self, key: bytes, stage: Stage, block: int) -> None:
+        name = np.random.SeedSequence(int.from_bytes(key, "little"), spawn_key=(int(stage), block))
+        self._bits = np.random.SFC64(name)
 
-    def words(self, count: int, dtype: torch.dtype) -> Tensor:
+    def words(self, count: int, kind: Kind) -> Array:
+        dtype = np.dtype(kind)
         whole = -(-count * dtype.itemsize // _WORD_BYTES)
-        raw = torch.from_numpy(self._bits.random_raw(whole).view(np.int64))
-        return raw.view(dtype)[:count].to(self._device)
+        return self._bits.random_raw(whole).view(dtype)[:count]
+
+    def array(self, tensor: Tensor) -> Array:
+        return tensor.numpy()
+
+    def tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(array)
+
+    def cast(self, array: Array, kind: Kind) -> Array:
+        return array.astype(kind)
+
+    def places(self, mask: Array) -> Array:
+        return np.flatnonzero(mask)
 
     def normals(self, count: int) -> Tensor:
-        return torch.from_numpy(np.random.Generator(self._bits).standard_normal(count).astype(np.float32)).to(
-            self._device
-        )
+        return torch.from_numpy(np.random.Generator(self._bits).standard_normal(count).astype(np.float32))
 
     def uniforms(self, count: int) -> Tensor:
-        drawn = np.random.Generator(self._bits).random(count) * 2 - 1
-        return torch.from_numpy(drawn.astype(np.float32)).to(self._device)
+        return torch.from_numpy((np.random.Generator(self._bits).random(count) * 2 - 1).astype(np.float32))
 
 
-class _DeviceSource:
-    """Drawn on the device itself."""
+class DeviceSource:
+    """Drawn on the device itself, by torch."""
 
     def __init__(self, key: bytes, stage: Stage, block: int, device: torch.device) -> None:
         start = int.from_bytes(key[:8], "little") + (int(stage) << _STAGE_SHIFT) + block
         self._generator = torch.Generator(device).manual_seed(start % (1 << 64) - (1 << 63))
         self._device = device
 
-    def words(self, count: int, dtype: torch.dtype) -> Tensor:
+    def words(self, count: int, kind: Kind) -> Array:
+        dtype: torch.dtype = getattr(torch, kind)
         whole = -(-count * dtype.itemsize // _WORD_BYTES)
         raw = torch.empty(whole, dtype=torch.int64, device=self._device)
         return raw.random_(-(1 << 63), None, generator=self._generator).view(dtype)[:count]
+
+    def array(self, tensor: Tensor) -> Array:
+        return tensor.to(self._device)
+
+    def tensor(self, array: Array) -> Tensor:
+        found: Tensor = array
+        return found
+
+    def cast(self, array: Array, kind: Kind) -> Array:
+        return array.to(getattr(torch, kind))
+
+    def places(self, mask: Array) -> Array:
+        return mask.nonzero().squeeze(1)
 
     def normals(self, count: int) -> Tensor:
         return torch.randn(count, dtype=torch.float64, device=self._device, generator=self._generator).float()

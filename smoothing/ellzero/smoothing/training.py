@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ellzero.certificates import InvalidInput
 from ellzero.certificates._inputs import integer
 from ellzero.smoothing.architectures import build
-from ellzero.smoothing.data import DataSet
+from ellzero.smoothing.datasets import DataSet
 from ellzero.smoothing.errors import BadModelFile
 from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.inputs import Feed, to_model

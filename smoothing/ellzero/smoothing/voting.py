@@ -14,7 +14,7 @@ from ellzero.smoothing.errors import ModelFailed, OutOfMemory
 from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.inputs import Feed, Preprocess, to_model
 from ellzero.smoothing.sizing import batch_size as fitting_batch_size
-from ellzero.smoothing.streams import open_source
+from ellzero.smoothing.streams import Stage, open_source
 
 R = TypeVar("R")
 
@@ -46,6 +46,8 @@ class Voter:
             self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._called: Callable[[Tensor], Any] = torch.compile(self._model) if options.compile else self._model
         self._batch_size = options.batch_size
+        self._block_name: tuple[bytes, Stage, int] | None = None
+        self._block = torch.empty(0)
         self.batches = 0
         self.samples = 0
 
@@ -120,9 +122,11 @@ class Voter:
 
     def samples_of(self, ballot: Ballot[Any], piece: Piece) -> Tensor:
         """The noisy samples of a piece. A block is always drawn as a whole, so that its parts fit together."""
-        source = open_source(ballot.key, piece.stage, piece.block, self.device)
-        x = ballot.x.to(self.device)
-        return self.noise.sample(x, source, ballot.block)[piece.start : piece.stop]
+        name = (ballot.key, piece.stage, piece.block)
+        if self._block_name != name:  # kept, since batches smaller than a block take it in pieces
+            self._block_name = name
+            self._block = self.noise.sample(ballot.x.to(self.device), open_source(*name, self.device), ballot.block)
+        return self._block[piece.start : piece.stop]
 
     def _votes(self, taken: list[tuple[Ballot[R], Piece]]) -> Tensor:
         drawn = [self.samples_of(ballot, piece) for ballot, piece in taken]
