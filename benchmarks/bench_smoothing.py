@@ -23,7 +23,7 @@ from ellzero.smoothing.training import Recipe, Training
 
 _SELECTING, _BOUNDING, _CERTIFICATIONS = 100, 20_480, 3
 _NOISES = (DiscreteNoise(255, "0.2"), DiscreteNoise(1, "0.8"))
-_MANY, _INPUTS = 100_000, 16
+_MANY, _INPUTS = 100_000, 64
 
 
 def certification() -> Iterator[Line]:
