@@ -93,6 +93,10 @@ class Ballot(Protocol, Generic[R_co]):
         """The input."""
 
     @property
+    def noise(self) -> NoiseFamily:
+        """What is put on it."""
+
+    @property
     def key(self) -> bytes:
         """Names its streams."""
 

@@ -60,7 +60,7 @@ class SmoothedClassifier:
             autocast=autocast_type(autocast, self.device),
             compile=compile,
         )
-        self.voter = Voter(model, self.noise, self.num_classes, self.device, options)
+        self.voter = Voter(model, self.noise.levels, self.num_classes, self.device, options)
 
     def predict(
         self,

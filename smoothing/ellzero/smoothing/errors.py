@@ -6,6 +6,7 @@ The tree, below `ellzero.certificates.EllzeroError`::
     ├── ModelFailed (RuntimeError)        the model raised, or gave something that is no vote
     │   └── OutOfMemory (MemoryError)     not even one sample fits
     ├── NoSuchDevice (RuntimeError)       a device that this machine does not have
+    ├── HallFull, HallClosed              too many votes are under way; no more are taken
     ├── UnknownModel (LookupError)        no model, or no architecture, of this name
     ├── BadModelFile (ValueError)         a file that holds no model of ours
     ├── BadData (ValueError)              a data set that cannot be read
@@ -62,6 +63,25 @@ class NoSuchDevice(SmoothingError, RuntimeError):
 
     def __str__(self) -> str:
         return f"device {self.device} cannot be used: {self.reason}"
+
+
+class HallFull(SmoothingError):
+    """``open`` ballots are under way, and ``most`` are taken at once."""
+
+    def __init__(self, open_ballots: int, most: int) -> None:
+        super().__init__(open_ballots, most)
+        self.open = open_ballots
+        self.most = most
+
+    def __str__(self) -> str:
+        return f"{self.open} inputs are being voted on, and {self.most} are taken at once"
+
+
+class HallClosed(SmoothingError):
+    """No more votes are taken."""
+
+    def __str__(self) -> str:
+        return "no more votes are taken"
 
 
 class UnknownModel(SmoothingError, LookupError):

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from ellzero.certificates.stopping import look
 from ellzero.smoothing.ballots import Ballot, Piece
 from ellzero.smoothing.errors import ModelFailed, OutOfMemory
-from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.inputs import Feed, Preprocess, to_model
 from ellzero.smoothing.sizing import batch_size as fitting_batch_size
 from ellzero.smoothing.streams import Stage, open_source
@@ -35,12 +34,10 @@ class Options:
 
 
 class Voter:
-    """Runs one model on one device for any number of ballots."""
+    """Runs one model on one device for any number of ballots, each with its own noise."""
 
-    def __init__(
-        self, model: nn.Module, noise: NoiseFamily, classes: int, device: torch.device, options: Options
-    ) -> None:
-        self.noise, self.classes, self.device, self.options = noise, classes, device, options
+    def __init__(self, model: nn.Module, levels: int, classes: int, device: torch.device, options: Options) -> None:
+        self.levels, self.classes, self.device, self.options = levels, classes, device, options
         self._model = model.to(device).eval()
         if options.channels_last:
             self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -48,8 +45,7 @@ class Voter:
         self._batch_size = options.batch_size
         self._block_name: tuple[bytes, Stage, int] | None = None
         self._block = torch.empty(0)
-        self.batches = 0
-        self.samples = 0
+        self.last_batch = 0  # how many samples the last one had
 
     @property
     def batch_size(self) -> int | None:
@@ -87,15 +83,14 @@ class Voter:
             return []
         try:
             votes = self._votes(taken)
-        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        except BaseException as error:
+            for ballot, piece in reversed(taken):
+                ballot.give_back(piece)
             if not _is_memory(error):
                 raise
             self._halve(error)
-            for ballot, piece in reversed(taken):
-                ballot.give_back(piece)
             return self.step(ballots)
-        self.batches += 1
-        self.samples += len(votes)
+        self.last_batch = len(votes)
         at = 0
         for ballot, piece in taken:
             labels = votes[at : at + piece.size]
@@ -105,7 +100,7 @@ class Voter:
 
     def forward(self, samples: Tensor) -> Tensor:
         """What the model says of noisy samples, by class: checked to be a number for each class and sample."""
-        fed = to_model(samples, self.noise.levels, self.options.feed)
+        fed = to_model(samples, self.levels, self.options.feed)
         if self.options.preprocess is not None:
             fed = self.options.preprocess(fed)
         if self.options.channels_last and fed.dim() == 4:
@@ -125,11 +120,14 @@ class Voter:
         name = (ballot.key, piece.stage, piece.block)
         if self._block_name != name:  # kept, since batches smaller than a block take it in pieces
             self._block_name = name
-            self._block = self.noise.sample(ballot.x.to(self.device), open_source(*name, self.device), ballot.block)
+            source = open_source(*name, self.device)
+            self._block = ballot.noise.sample(ballot.x.to(self.device), source, ballot.block)
         return self._block[piece.start : piece.stop]
 
     def _votes(self, taken: list[tuple[Ballot[R], Piece]]) -> Tensor:
         drawn = [self.samples_of(ballot, piece) for ballot, piece in taken]
+        if len({samples.dtype for samples in drawn}) > 1:  # discrete noise gives levels, continuous noise scaled values
+            drawn = [to_model(samples, self.levels, self.options.feed) for samples in drawn]
         samples = drawn[0] if len(drawn) == 1 else torch.cat(drawn)
         count = len(samples)
         if self.options.compile and self._batch_size is not None and count < self._batch_size:
@@ -155,7 +153,7 @@ class Voter:
 
     def _fitting(self, ballot: Ballot[R]) -> int:
         with torch.inference_mode(), self._precision():
-            one = to_model(ballot.x.to(self.device).unsqueeze(0), self.noise.levels, self.options.feed)
+            one = to_model(ballot.x.to(self.device).unsqueeze(0), self.levels, self.options.feed)
             one = one if self.options.preprocess is None else self.options.preprocess(one)
             try:
                 return fitting_batch_size(self._model, one)
