@@ -335,7 +335,7 @@ def test_a_server_that_is_not_ray_is_one_line(ellzero: Ellzero, status: int, bod
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"submit --address {NOWHERE} nonsense --k 1", "no command 'nonsense' that could be a job; there are plan,"),
+        (f"submit --address {NOWHERE} nonsense --k 1", "no command 'nonsense' that could be a job; there are certify,"),
         (f"submit --address {NOWHERE} submit {QUICK}", "no command 'submit' that could be a job"),
         (f"submit --address {NOWHERE} jobs list", "no command 'jobs' that could be a job"),
         (f"submit --nonsense {QUICK}", "No such option '--nonsense'"),

@@ -8,13 +8,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ellzero.client._async import AsyncClient
-    from ellzero.client._sync import Client
+    from ellzero.client._async import AsyncClient, AsyncJob
+    from ellzero.client._sync import Client, Job
     from ellzero.client.answers import (
+        CertifyAnswer,
         CompareAnswer,
         ComparedThreshold,
         Conventions,
+        InputCertificate,
+        InputPrediction,
+        JobAnswer,
+        ModelInfo,
+        ModelsAnswer,
         PlanAnswer,
+        PredictAnswer,
         RadiiAnswer,
         RadiiArray,
         RadiusAnswer,
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
         BadReply,
         ClientError,
         InvalidInput,
+        JobEnded,
         NotAuthorised,
         Overloaded,
         Problem,
@@ -40,16 +48,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncClient",
+    "AsyncJob",
     "BadReply",
+    "CertifyAnswer",
     "Client",
     "ClientError",
     "CompareAnswer",
     "ComparedThreshold",
     "Conventions",
+    "InputCertificate",
+    "InputPrediction",
     "InvalidInput",
+    "Job",
+    "JobAnswer",
+    "JobEnded",
+    "ModelInfo",
+    "ModelsAnswer",
     "NotAuthorised",
     "Overloaded",
     "PlanAnswer",
+    "PredictAnswer",
     "Problem",
     "ProblemReply",
     "RadiiAnswer",

@@ -2,20 +2,26 @@
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import anyio
 import httpx2
 
-from ellzero.client import _questions
+from ellzero.client import _questions, _votes
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
 from ellzero.client._numbers import Number
+from ellzero.client._progress import show_progress
 from ellzero.client._questions import Question
 from ellzero.client._requests import Request, get
 from ellzero.client._retries import Retries
+from ellzero.client._votes import Progress
 from ellzero.client.answers import (
+    CertifyAnswer,
     CompareAnswer,
+    JobAnswer,
+    ModelsAnswer,
     PlanAnswer,
+    PredictAnswer,
     RadiiAnswer,
     RadiiArray,
     RadiusAnswer,
@@ -139,6 +145,101 @@ class AsyncClient:
         """As `Client.tables`."""
         return await self._ask(_questions.tables())
 
+    async def models(self) -> ModelsAnswer:
+        """As `Client.models`."""
+        return await self._ask(_questions.models())
+
+    async def predict(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n: int = 1_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        progress: Progress | bool = False,
+    ) -> PredictAnswer:
+        """As `Client.predict`."""
+        request = _votes.vote("/v1/predict", model, x, 2, n=n, failure=failure, alpha=alpha, seed=seed)
+        found = _votes.read_vote(await self._send(request, self._connection.retries), PredictAnswer)
+        if isinstance(found, JobAnswer):
+            found = await self.job(found.id).result(progress)
+        answer: PredictAnswer = found
+        return answer
+
+    @overload
+    async def certify(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n0: int = 100,
+        n: int = 100_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        runner_up: bool = False,
+        stopping: str = "settled",
+        progress: Progress | bool = False,
+        wait: Literal[True] = True,
+    ) -> CertifyAnswer: ...
+    @overload
+    async def certify(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n0: int = 100,
+        n: int = 100_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        runner_up: bool = False,
+        stopping: str = "settled",
+        wait: Literal[False],
+    ) -> "AsyncJob": ...
+    async def certify(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n0: int = 100,
+        n: int = 100_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        runner_up: bool = False,
+        stopping: str = "settled",
+        progress: Progress | bool = False,
+        wait: bool = True,
+    ) -> "CertifyAnswer | AsyncJob":
+        """As `Client.certify`; with ``wait=False`` an `AsyncJob`."""
+        request = _votes.vote(
+            "/v1/certify",
+            model,
+            x,
+            2 if wait else 0,
+            n0=n0,
+            n=n,
+            failure=failure,
+            alpha=alpha,
+            seed=seed,
+            runner_up=runner_up,
+            stopping=stopping,
+        )
+        found = _votes.read_vote(await self._send(request, self._connection.retries), CertifyAnswer)
+        if not wait:
+            return AsyncJob(self, found)
+        if isinstance(found, JobAnswer):
+            found = await self.job(found.id).result(progress)
+        answer: CertifyAnswer = found
+        return answer
+
+    def job(self, id: str) -> "AsyncJob":  # noqa: A002
+        """As `Client.job`."""
+        return AsyncJob(self, id)
+
     async def health(self) -> bool:
         """As `Client.health`."""
         return await self._probe("/healthz")
@@ -181,3 +282,36 @@ class AsyncClient:
             if wait is None:
                 return self._connection.settled(outcome, request)
             await anyio.sleep(wait)
+
+
+class AsyncJob:
+    """As `Job`, for `AsyncClient`."""
+
+    def __init__(self, client: AsyncClient, known: str | JobAnswer | CertifyAnswer) -> None:
+        self._client = client
+        self._result = known if isinstance(known, CertifyAnswer) else None
+        self.id = known.id if isinstance(known, JobAnswer) else known if isinstance(known, str) else None
+
+    async def state(self, wait: int = 0) -> JobAnswer | None:
+        """As `Job.state`."""
+        if self.id is None:
+            return None
+        return _votes.read_job(await self._client._send(_votes.find(self.id, wait), self._client._connection.retries))
+
+    async def result(self, progress: Progress | bool = False) -> CertifyAnswer | PredictAnswer:
+        """As `Job.result`."""
+        told = show_progress if progress is True else progress or None
+        found: CertifyAnswer | PredictAnswer | None = self._result
+        while found is None:
+            job = await self.state(_votes.WATCHED_POLL_SECONDS if told else _votes.POLL_SECONDS)
+            if job is not None:
+                if told:
+                    told(job)
+                found = _votes.result_of(job)
+        return found
+
+    async def cancel(self) -> JobAnswer | None:
+        """As `Job.cancel`."""
+        if self.id is None:
+            return None
+        return _votes.read_job(await self._client._send(_votes.cancel(self.id), self._client._connection.retries))

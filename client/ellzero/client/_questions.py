@@ -17,6 +17,7 @@ from ellzero.client._requests import Request
 from ellzero.client._responses import bad_reply, read, source_of, together
 from ellzero.client.answers import (
     CompareAnswer,
+    ModelsAnswer,
     PlanAnswer,
     RadiiAnswer,
     RadiiArray,
@@ -87,6 +88,11 @@ def compare(alpha: Any, d: Any, p: Any, r_max: Any) -> Question[CompareAnswer]:
 def tables() -> Question[TablesAnswer]:
     """What `Client.tables` asks."""
     return _single(_requests.get("/v1/tables"), TablesAnswer)
+
+
+def models() -> Question[ModelsAnswer]:
+    """What `Client.models` asks."""
+    return _single(_requests.get("/v1/models"), ModelsAnswer)
 
 
 def _single(request: Request, kind: type[T]) -> Question[T]:

@@ -51,7 +51,7 @@ def together(sources: Iterable[Source]) -> Source:
 
 def successful(response: httpx2.Response) -> httpx2.Response:
     """The reply if it is an answer; otherwise the error that it stands for is raised."""
-    if response.status_code == 200:
+    if response.status_code in (200, 202):
         return response
     if response.status_code < 400:
         to = response.headers.get("location")

@@ -14,7 +14,7 @@ from ellzero.client._responses import problem_in, retry_after
 LONGEST_WAIT = 30.0
 _FIRST_WAIT = 0.1
 _LONGEST_OWN_WAIT = 5.0
-_PASSING = (502, 503, 504)
+_PASSING = (429, 502, 503, 504)
 _TOOK_TOO_LONG = "timeout"  # the kind of problem
 _BROKEN = (httpx2.ConnectTimeout, httpx2.NetworkError, httpx2.ProxyError, httpx2.RemoteProtocolError)
 

@@ -3,19 +3,25 @@
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import httpx2
 
-from ellzero.client import _questions
+from ellzero.client import _questions, _votes
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
 from ellzero.client._numbers import Number
+from ellzero.client._progress import show_progress
 from ellzero.client._questions import Question
 from ellzero.client._requests import Request, get
 from ellzero.client._retries import Retries
+from ellzero.client._votes import Progress
 from ellzero.client.answers import (
+    CertifyAnswer,
     CompareAnswer,
+    JobAnswer,
+    ModelsAnswer,
     PlanAnswer,
+    PredictAnswer,
     RadiiAnswer,
     RadiiArray,
     RadiusAnswer,
@@ -153,6 +159,110 @@ class Client:
         """What the service has in memory."""
         return self._ask(_questions.tables())
 
+    def models(self) -> ModelsAnswer:
+        """The models that the service votes with."""
+        return self._ask(_questions.models())
+
+    def predict(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n: int = 1_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        progress: Progress | bool = False,
+    ) -> PredictAnswer:
+        """The most probable class of an input, or of several stacked ones, under noise; None to abstain.
+
+        ``x`` is an array, a torch tensor or nested lists: whole levels 0..K, or floats that are multiples of 1/K.
+        ``alpha`` is that of the noise, as the model was trained by default. Waits, however long it takes; ``progress``
+        True shows on a terminal how far it is; a function is called with the job as it goes on.
+        """
+        request = _votes.vote("/v1/predict", model, x, 2, n=n, failure=failure, alpha=alpha, seed=seed)
+        found = _votes.read_vote(self._send(request, self._connection.retries), PredictAnswer)
+        if isinstance(found, JobAnswer):
+            found = self.job(found.id).result(progress)
+        answer: PredictAnswer = found
+        return answer
+
+    @overload
+    def certify(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n0: int = 100,
+        n: int = 100_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        runner_up: bool = False,
+        stopping: str = "settled",
+        progress: Progress | bool = False,
+        wait: Literal[True] = True,
+    ) -> CertifyAnswer: ...
+    @overload
+    def certify(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n0: int = 100,
+        n: int = 100_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        runner_up: bool = False,
+        stopping: str = "settled",
+        wait: Literal[False],
+    ) -> "Job": ...
+    def certify(
+        self,
+        model: str,
+        x: Any,
+        *,
+        n0: int = 100,
+        n: int = 100_000,
+        failure: Number | None = None,
+        alpha: Number | None = None,
+        seed: int | None = None,
+        runner_up: bool = False,
+        stopping: str = "settled",
+        progress: Progress | bool = False,
+        wait: bool = True,
+    ) -> "CertifyAnswer | Job":
+        """A class of an input, or of several stacked ones, and the radius within which it stays.
+
+        As `predict`; n0 votes select the class, n fresh ones bound its probability. With ``wait=False`` a `Job` is
+        returned at once, to ask for later.
+        """
+        request = _votes.vote(
+            "/v1/certify",
+            model,
+            x,
+            2 if wait else 0,
+            n0=n0,
+            n=n,
+            failure=failure,
+            alpha=alpha,
+            seed=seed,
+            runner_up=runner_up,
+            stopping=stopping,
+        )
+        found = _votes.read_vote(self._send(request, self._connection.retries), CertifyAnswer)
+        if not wait:
+            return Job(self, found)
+        if isinstance(found, JobAnswer):
+            found = self.job(found.id).result(progress)
+        answer: CertifyAnswer = found
+        return answer
+
+    def job(self, id: str) -> "Job":  # noqa: A002
+        """The job of this id, as an earlier `certify` gave it."""
+        return Job(self, id)
+
     def health(self) -> bool:
         """Whether the service is there. Asked once: no retries."""
         return self._probe("/healthz")
@@ -195,3 +305,36 @@ class Client:
             if wait is None:
                 return self._connection.settled(outcome, request)
             time.sleep(wait)
+
+
+class Job:
+    """Votes that go on at the service. ``id`` finds them again, also from elsewhere; None if they were over at once."""
+
+    def __init__(self, client: Client, known: str | JobAnswer | CertifyAnswer) -> None:
+        self._client = client
+        self._result = known if isinstance(known, CertifyAnswer) else None
+        self.id = known.id if isinstance(known, JobAnswer) else known if isinstance(known, str) else None
+
+    def state(self, wait: int = 0) -> JobAnswer | None:
+        """The job as it is now, or up to ``wait`` seconds later when it is over; None if it was over at once."""
+        if self.id is None:
+            return None
+        return _votes.read_job(self._client._send(_votes.find(self.id, wait), self._client._connection.retries))
+
+    def result(self, progress: Progress | bool = False) -> CertifyAnswer | PredictAnswer:
+        """Wait for the result; `JobEnded` if there will be none."""
+        told = show_progress if progress is True else progress or None
+        found: CertifyAnswer | PredictAnswer | None = self._result
+        while found is None:
+            job = self.state(_votes.WATCHED_POLL_SECONDS if told else _votes.POLL_SECONDS)
+            if job is not None:
+                if told:
+                    told(job)
+                found = _votes.result_of(job)
+        return found
+
+    def cancel(self) -> JobAnswer | None:
+        """End the job; one that is over stays as it is."""
+        if self.id is None:
+            return None
+        return _votes.read_job(self._client._send(_votes.cancel(self.id), self._client._connection.retries))

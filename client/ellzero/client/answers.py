@@ -6,7 +6,7 @@ This module needs nothing but Python, so that every part may speak in it.
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Source = Literal["table", "computed"]
 End = Literal["complete", "flat", "cut"]
+JobKind = Literal["predict", "certify"]
+JobState = Literal["waiting", "running", "done", "failed", "cancelled", "lost"]
 
 
 @dataclass(frozen=True)
@@ -171,3 +173,117 @@ class TablesAnswer:
     columns: list[TableColumn]
     version: str
     conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """A model that the service votes with. ``noise`` is the one it was trained with, and the default of requests.
+
+    Inputs have this ``shape`` and whole levels 0..levels−1.
+    """
+
+    name: str
+    architecture: str
+    shape: list[int]
+    num_classes: int
+    class_names: list[str]
+    levels: int
+    noise: dict[str, Any]
+    data: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsAnswer:
+    """The models that there are to ask about."""
+
+    models: list[ModelInfo]
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputPrediction:
+    """The most probable class under noise, None to abstain; ``counts`` of the ``drawn`` votes by class."""
+
+    prediction: int | None
+    counts: list[int]
+    drawn: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputCertificate:
+    """A class that no change of at most ``radius`` units changes; both None to abstain.
+
+    ``selected`` came first among the votes of ``selection``; ``count`` of ``drawn`` fresh votes, ``counts`` by class,
+    were for it. ``lower_bound`` of its p counts undrawn votes as failures; ``upper_bound`` is that of all others.
+    """
+
+    prediction: int | None
+    radius: int | None
+    selected: int
+    count: int
+    drawn: int
+    counts: list[int]
+    selection: list[int]
+    lower_bound: float
+    upper_bound: float | None = None
+    other_radii: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictAnswer:
+    """Smoothed predictions of inputs in the order asked, each right with probability at least 1 − ``failure``."""
+
+    results: list[InputPrediction]
+    model: str
+    sha256: str
+    n: int
+    failure: str
+    seed: int
+    noise: dict[str, Any]
+    seconds: float
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifyAnswer:
+    """Certificates of inputs in the order asked, each true with probability at least 1 − ``failure``.
+
+    A radius counts units of the noise, coordinates or pixels, of which there are ``d``.
+    """
+
+    results: list[InputCertificate]
+    model: str
+    sha256: str
+    n0: int
+    n: int
+    failure: str
+    seed: int
+    stopping: str
+    runner_up: bool
+    noise: dict[str, Any]
+    d: int
+    seconds: float
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobAnswer:
+    """Votes that take longer than a request may. ``counts``: by input, the votes of its present stage by class so far.
+
+    waiting, running, then done with a ``prediction`` or ``certificate``; or failed, cancelled or lost, for a
+    ``reason``. A lost job's service ended before the job did: ask again.
+    """
+
+    id: str
+    kind: JobKind
+    state: JobState
+    model: str
+    votes: int
+    votes_at_most: int
+    counts: list[list[int]]
+    seconds: float
+    eta_seconds: float | None = None
+    reason: str | None = None
+    prediction: PredictAnswer | None = None
+    certificate: CertifyAnswer | None = None

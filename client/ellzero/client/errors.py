@@ -7,6 +7,7 @@ The tree::
     ├── ServerUnreachable (ConnectionError)  no connection, or it broke before the answer was complete
     ├── RequestTimeout (TimeoutError)        no answer in time
     ├── BadReply                             an answer that is none of ours: a proxy's page, or another version's
+    ├── JobEnded (RuntimeError)              a job that ended without a result: failed, cancelled or lost
     └── ProblemReply                         the service answered with a problem
         ├── InvalidInput (ValueError)        400, 422: a value outside what its field allows, or a broken request
         ├── TooCostly                        422: a question whose answer would take longer than the service allows
@@ -79,6 +80,19 @@ class BadReply(ClientError):
 
     def __str__(self) -> str:
         return f"{self.url} did not answer as an ellzero service does: {self.reason}"
+
+
+class JobEnded(ClientError, RuntimeError):
+    """The job ``id`` is ``state`` (failed, cancelled or lost), for this ``reason``."""
+
+    def __init__(self, job: str, state: str, reason: str) -> None:
+        super().__init__(job, state, reason)
+        self.id = job
+        self.state = state
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"job {self.id} is {self.state}: {self.reason}"
 
 
 @dataclass(frozen=True)

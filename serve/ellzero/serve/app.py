@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ellzero.certificates import InvalidInput
 from ellzero.serve.assets import Assets
 from ellzero.serve.keys import KeyCheck
 from ellzero.serve.lean import Lanes, LeanRoute
@@ -20,6 +22,8 @@ from ellzero.serve.lifecycle import Lifecycle
 from ellzero.serve.logs import AccessLog
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.middleware import REQUEST_ID, Limited, Observed
+from ellzero.serve.model_routes import add_model_routes
+from ellzero.serve.polling import Polling
 from ellzero.serve.problems import Problem, problem_of
 from ellzero.serve.routes import add_routes
 from ellzero.serve.service import Service
@@ -45,10 +49,13 @@ class Application:
             lifespan=self._lifespan,
             docs_url=None,
             redoc_url=None,
-            exception_handlers={HTTPException: _as_problem},
+            # Lean routes raise to `Observed`; those with parameters in their path come through FastAPI's own stack.
+            exception_handlers=dict.fromkeys((HTTPException, Problem, InvalidInput, ValidationError), _as_problem),
         )
         self.api.router.route_class = LeanRoute
         add_routes(self.api.router, self._service, self._metrics)
+        self._polling = Polling(settings, self._metrics, self._service.work)
+        add_model_routes(self.api.router, self._polling, self._service.work)
         _add_operation(self.api, self._metrics, self._lifecycle)
         _add_pages(self.api)
         self._outermost = self._layered(settings)
@@ -59,15 +66,18 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         self._service.load()
+        self._polling.load()
         with _settled_objects():
             async with self._lifecycle.signals(self._reload):
                 yield
+        self._polling.close()
         self._service.close()
         self._log.flush()
 
     async def _reload(self) -> None:
         try:
             await to_thread(self._service.load)
+            await to_thread(self._polling.load)
         except Exception:
             self._metrics.reloads.labels("failed").inc()
             raise
@@ -84,9 +94,9 @@ class Application:
             app = CORSMiddleware(
                 app,
                 allow_origins=settings.cors_origins,
-                allow_methods=["GET", "POST"],
+                allow_methods=["GET", "POST", "DELETE"],
                 allow_headers=["authorization", "content-type", "x-api-key", "x-request-id"],
-                expose_headers=["ellzero-source", "ellzero-conventions", "x-request-id"],
+                expose_headers=["ellzero-source", "ellzero-conventions", "location", "retry-after", "x-request-id"],
             )
         return app
 
@@ -145,7 +155,7 @@ def _add_pages(app: FastAPI) -> None:
 
 
 async def _as_problem(request: Request, error: Exception) -> Response:
-    """What FastAPI itself raises: that there is no such path, or no such method."""
+    """What FastAPI itself raises, that there is no such path or method; and what routes raise inside of it."""
     path = request.scope["path"]
     if isinstance(error, HTTPException) and error.status_code == 404:
         error = Problem(404, f"there is nothing at {path[:200]}; /docs tells what there is")

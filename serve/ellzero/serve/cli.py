@@ -6,6 +6,8 @@ import signal
 import socket
 import sys
 import tempfile
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +17,7 @@ from pydantic import ValidationError
 from uvicorn.supervisors import Multiprocess
 
 from ellzero.certificates.commands import Command, Whole
-from ellzero.certificates.errors import InvalidInput
+from ellzero.certificates.errors import InvalidInput, MissingExtra
 from ellzero.serve.keys import new_key
 from ellzero.serve.logs import log_config
 from ellzero.serve.metrics import SHARED_DIRECTORY
@@ -29,11 +31,14 @@ _APPLICATION = "ellzero.serve.app:create_app"
 
 @click.command("serve", cls=Command)
 @click.option("--tables", help="Path or URI of the table; by default the one that ships.")
+@click.option("--models", help="Folder of models to vote with; none by default.")
 @click.option("--host", help="Address to listen on; 127.0.0.1 by default.")
 @click.option("--port", type=Whole(), help="Port to listen on; 8000 by default, 0 for any that is free.")
 @click.option("--workers", type=Whole(), help="Processes that serve; 1 by default.")
 @click.option("--new-key", "name", metavar="NAME", help="Print a fresh API key and its setting, and do not serve.")
-def serve_command(tables: str | None, host: str | None, port: Any, workers: Any, name: str | None) -> None:
+def serve_command(
+    tables: str | None, models: str | None, host: str | None, port: Any, workers: Any, name: str | None
+) -> None:
     """Serve certified radii over HTTP, and the page.
 
     Every setting is also an environment variable, such as ELLZERO_SERVE_PORT; options come first. SIGHUP loads the
@@ -42,10 +47,12 @@ def serve_command(tables: str | None, host: str | None, port: Any, workers: Any,
     if name is not None:
         _print_new_key(name)
         return
-    given = {"tables": tables, "host": host, "port": port, "workers": workers}
+    given = {"tables": tables, "models": models, "host": host, "port": port, "workers": workers}
     settings = _settings({key: value for key, value in given.items() if value is not None})
     if settings.tables is not None:
         Table.open(settings.tables)  # what is no table is told here, before anything is started
+    if settings.models is not None:
+        _check_models(settings.models)
     listener = _listener(settings)
     bound = listener.getsockname()[1]
     # Workers are fresh processes that read their settings from the environment.
@@ -85,6 +92,14 @@ def _settings(given: dict[str, Any]) -> ServeSettings:
         field = str(first["loc"][0])
         where = field if field in given else f"{PREFIX}{field.upper()}"
         raise InvalidInput(where, first["msg"][:1].lower() + first["msg"][1:], first["input"]) from None
+
+
+def _check_models(folder: str) -> None:
+    """Say before anything is started that models cannot be served."""
+    if find_spec("torch") is None or find_spec("safetensors") is None:
+        raise MissingExtra("serving models", "predict")
+    if not Path(folder).is_dir():
+        raise InvalidInput("models", "a folder that is there", folder)
 
 
 def _listener(settings: ServeSettings) -> socket.socket:

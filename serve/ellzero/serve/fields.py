@@ -106,3 +106,49 @@ class Many(_Field):
         item = self.item.schema()
         listed = {"type": "array", "items": item, "minItems": 1, "maxItems": MOST_VALUES}
         return {"anyOf": [item, listed]} if self.or_one else listed
+
+
+@dataclass(frozen=True)
+class Text(_Field):
+    """Text that a pattern allows."""
+
+    pattern: str
+    allowed: str
+
+    def read(self, value: Any, info: ValidationInfo) -> str:
+        if type(value) is str and re.fullmatch(self.pattern, value, re.ASCII):
+            return value
+        raise InvalidInput(str(info.field_name), self.allowed, value)
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string", "pattern": f"^{self.pattern}$"}
+
+
+@dataclass(frozen=True)
+class OneOf(_Field):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def read(self, value: Any, info: ValidationInfo) -> str:
+        if type(value) is str and value in self.words:
+            return value
+        raise InvalidInput(str(info.field_name), " or ".join(self.words), value)
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Flag(_Field):
+    """true or false."""
+
+    def read(self, value: Any, info: ValidationInfo) -> bool:
+        if info.context == QUERY and value in ("true", "false"):
+            return bool(value == "true")
+        if type(value) is bool:
+            return value
+        raise InvalidInput(str(info.field_name), "true or false", value)
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "boolean"}

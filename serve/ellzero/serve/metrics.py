@@ -9,6 +9,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 # Set by the command when several processes serve; prometheus_client reads it when it is imported.
 SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 _LATENCIES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SHARES = tuple(share / 10 for share in range(1, 11))
 _BATCHES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
@@ -33,6 +34,15 @@ class Metrics:
             "ellzero_table_columns", "Columns of the table", registry=registry, multiprocess_mode="livemax"
         )
         self.reloads = Counter("ellzero_table_reloads", "Reloads of the table", ("outcome",), registry=registry)
+
+        self.queue_seconds = Histogram(
+            "ellzero_queue_seconds", "Seconds from a request to its first votes", buckets=_LATENCIES, registry=registry
+        )
+        self.batch_fill = Histogram(
+            "ellzero_batch_fill", "Samples in a batch, as a share of its room", buckets=_SHARES, registry=registry
+        )
+        self.votes = Counter("ellzero_votes", "Noisy samples classified", registry=registry)
+        self.jobs = Counter("ellzero_jobs", "Jobs that are over", ("kind", "state"), registry=registry)
 
         # Finding a labelled metric takes longer than counting; the labels are few.
         self._request = cache(requests.labels)

@@ -32,6 +32,24 @@ def batch_body(model: type[BaseModel]) -> dict[str, Any]:
     return {"required": True, "content": {JSON: {"schema": model.model_json_schema()}, NPY: _BINARY}}
 
 
+def vote_body(model: type[BaseModel]) -> dict[str, Any]:
+    """A body of JSON, which has the input as well, or the input as `.npy`."""
+    schema = model.model_json_schema()
+    schema["properties"]["x"] = {
+        "type": "array",
+        "items": {},
+        "minItems": 1,
+        "description": "An input as nested lists of whole levels, or of floats that are whole multiples of 1/K.",
+    }
+    schema["required"] = [*schema["required"], "x"]
+    return {"required": True, "content": {JSON: {"schema": schema}, NPY: _BINARY}}
+
+
+def path_parameter(name: str) -> dict[str, Any]:
+    """A part of a path."""
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The problems that a route may answer with."""
     return {

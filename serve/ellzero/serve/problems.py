@@ -22,6 +22,7 @@ _TITLES = {
     413: "The request is too large",
     415: "The content type is not understood",
     422: "A value is not allowed",
+    429: "Too much is under way",
     500: "The service failed",
     503: "The service cannot answer now",
 }
@@ -36,6 +37,7 @@ _KINDS = {
     413: "too-large",
     415: "unsupported-media-type",
     422: "invalid-input",
+    429: "too-many",
     500: "internal",
     503: "overloaded",
 }

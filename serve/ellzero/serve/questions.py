@@ -2,7 +2,7 @@
 
 import re
 from functools import lru_cache
-from typing import Annotated, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
@@ -12,17 +12,32 @@ from ellzero.certificates import InvalidInput, Noise, Votes
 from ellzero.certificates._inputs import MAX_DIMENSION
 from ellzero.certificates.noise import MAX_K
 from ellzero.certificates.tails import MAX_VOTES
-from ellzero.serve.fields import MOST_CHARACTERS, MOST_VALUES, QUERY, Many, Number, Whole
+from ellzero.serve.fields import (
+    MOST_CHARACTERS,
+    MOST_VALUES,
+    QUERY,
+    Flag,
+    Many,
+    Number,
+    OneOf,
+    Text,
+    Whole,
+)
 from ellzero.serve.problems import Problem
 from ellzero.tables.answering import MOST_COMPARED
 
 Exact: TypeAlias = str | float | int
 M = TypeVar("M", bound=BaseModel)
+V = TypeVar("V", bound="VoteQuestion")
 
 FAILURE = "0.001"
 POWER = "0.9"
 _MOST_QUERY_BYTES = 8_192
 _SMALL_BODY = 65_536
+MODEL_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+MOST_SEED = 2**53 - 1  # what every JSON reader keeps
+MOST_WAIT = 20
+_MOST_LISTS, _MOST_NUMBERS = 100_000, 2_000_000
 _P_IN_DIGITS = re.compile(rf"(?:^|&)p=([0-9./]{{1,{MOST_CHARACTERS}}})(?=&|$)".encode())
 
 K = Annotated[int, Whole(1, MAX_K), Field(description="Number of categories minus one: 255 for bytes, 1 for bits.")]
@@ -155,6 +170,53 @@ class CompareQuestion(BaseModel):
         return _noise(self.k, self.alpha)
 
 
+class VoteQuestion(BaseModel):
+    """A model, an input or several, and how many votes. The input is in the body, in JSON as ``x``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Annotated[str, Text(MODEL_NAME, "a name that /v1/models lists"), Field(description="A name of /v1/models.")]
+    n: N
+    failure: Failure = FAILURE
+    alpha: (
+        Annotated[
+            Exact,
+            Number(ends_included=False),
+            Field(description="Total probability of staying; as the model was trained by default."),
+        ]
+        | None
+    ) = None
+    seed: (
+        Annotated[
+            int, Whole(0, MOST_SEED), Field(description="The same seed gives the same votes; a new one by default.")
+        ]
+        | None
+    ) = None
+    wait: Annotated[int, Whole(0, MOST_WAIT), Field(description="Seconds to wait for the result before 202.")] = 2
+
+
+class PredictQuestion(VoteQuestion):
+    """The most probable class under noise."""
+
+
+class CertifyQuestion(VoteQuestion):
+    """A class and the radius in which it stays."""
+
+    n0: Annotated[int, Whole(1, MAX_VOTES), Field(description="Votes that select the class.")] = 100
+    runner_up: Annotated[bool, Flag(), Field(description="Bound all other classes too.")] = False
+    stopping: Annotated[
+        str, OneOf(("settled", "anytime", "never")), Field(description="When to stop before all n votes are drawn.")
+    ] = "settled"
+
+
+class JobQuestion(BaseModel):
+    """How long to wait for a change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    wait: Annotated[int, Whole(0, MOST_WAIT), Field(description="Answer as soon as it is over, or after seconds.")] = 0
+
+
 class TablesQuestion(BaseModel):
     """What the table has: nothing else is asked."""
 
@@ -216,6 +278,25 @@ def batch(body: bytes) -> RadiiQuestion:
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is not JSON: {error}") from None
     return RadiiQuestion.model_validate(fields)
+
+
+def vote(model: type[V], body: bytes) -> tuple[V, Any]:
+    """The question in a JSON body, and its ``x`` as lists of numbers, looked at before anything is built from them."""
+    if body.count(b"[") > _MOST_LISTS or body.count(b",") > _MOST_NUMBERS:
+        allowed = f"an array of at most {_MOST_NUMBERS:,} numbers; larger ones as .npy"
+        raise Problem(422, f"x must be {allowed}", field="x", allowed=allowed)
+    try:
+        fields = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"the body is not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise Problem(422, "the body must be a JSON object", field="body", allowed="an object")
+    if "x" not in fields:
+        raise Problem(422, "x is missing", field="x", value=None, allowed="given")
+    x = fields.pop("x")
+    if not isinstance(x, list):
+        raise InvalidInput("x", "an array of numbers", x)
+    return model.model_validate(fields), x
 
 
 def _check_large(body: bytes) -> None:

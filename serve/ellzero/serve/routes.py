@@ -4,7 +4,6 @@ from dataclasses import asdict
 
 import pyarrow as pa
 from fastapi import APIRouter
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,7 +19,7 @@ from ellzero.client.answers import (
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.negotiation import preferred
 from ellzero.serve.openapi import batch_body, binary, problems, query_of
-from ellzero.serve.problems import Problem, problem_of
+from ellzero.serve.problems import Problem
 from ellzero.serve.questions import (
     ArrayQuestion,
     CompareQuestion,
@@ -33,6 +32,7 @@ from ellzero.serve.questions import (
     batch,
     plainly_asked,
 )
+from ellzero.serve.requests import body_of, content_type
 from ellzero.serve.service import Service
 from ellzero.serve.wire import JSON, NPY, JsonResponse, read_npy, written_npy
 from ellzero.tables import FoundColumn, answering, exchange, shard
@@ -74,11 +74,11 @@ def add_routes(router: APIRouter, service: Service, metrics: Metrics) -> None:
         A `.npy` body is one-dimensional, float64 probabilities or, if n is given, int64 counts; so is the reply, int32
         with −1 to abstain.
         """
-        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        kind = content_type(request)
         query = request.scope["query_string"]
         if kind == NPY:
             question = asked(ArrayQuestion, query)
-            values = read_npy(await _body(request), counts=question.n is not None)
+            values = read_npy(await body_of(request), counts=question.n is not None)
             metrics.batch_values.observe(len(values))
             found = await service.array(question, values)
             metrics.answered(found.source)
@@ -87,7 +87,7 @@ def add_routes(router: APIRouter, service: Service, metrics: Metrics) -> None:
             raise Problem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
         if query:
             raise Problem(422, "with JSON every field is in the body, not in the query", field="query", allowed="none")
-        asked_of_many = await service.compute(batch, await _body(request))
+        asked_of_many = await service.compute(batch, await body_of(request))
         metrics.batch_values.observe(len(asked_of_many.p or asked_of_many.count or ()))
         return answered(await service.radii(asked_of_many))
 
@@ -126,14 +126,6 @@ def add_routes(router: APIRouter, service: Service, metrics: Metrics) -> None:
         """What the table has; all else is computed on demand."""
         asked(TablesQuestion, request.scope["query_string"])
         return JsonResponse(await service.tables())
-
-
-async def _body(request: Request) -> bytes:
-    """The whole body, unless it is too large."""
-    try:
-        return await request.body()
-    except HTTPException as error:  # the limit would answer it in plain text
-        raise problem_of(error) from None
 
 
 def _column_response(found: FoundColumn, kind: str) -> Response:

@@ -52,7 +52,7 @@ class Service:
         self._settings = settings
         self._metrics = metrics
         self._index = ThresholdIndex({})
-        self._work = Work(settings.compute_threads, settings.request_timeout)
+        self.work = Work(settings.compute_threads, settings.request_timeout)
         self._name = settings.tables or "reference"
 
     def load(self) -> None:
@@ -67,11 +67,11 @@ class Service:
 
     def close(self) -> None:
         """End all work."""
-        self._work.close()
+        self.work.close()
 
     async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
         """Do something that takes time in a thread, for as long as the request has."""
-        return await self._work.do(work, *arguments)
+        return await self.work.do(work, *arguments)
 
     async def radius(self, question: RadiusQuestion) -> RadiusAnswer:
         """The radius of a probability, with a runner-up perhaps, or of votes; and why."""
@@ -181,7 +181,7 @@ class Service:
             self._afford(expected_seconds)
             self._metrics.columns_computed.inc()
 
-        await self._work.once(noise, have, begin, extend)
+        await self.work.once(noise, have, begin, extend)
 
     async def _bring_counts(self, noise: Noise, counts: NDArray[Any], n: int, failure: Exact, d: int) -> None:
         least, largest = int(counts.min()), int(counts.max())

@@ -24,6 +24,22 @@ class ServeSettings(BaseSettings):
 
     tables: Annotated[str | None, Field(description="Path or URI of the table; the one that ships by default.")] = None
     write_back: Annotated[bool, Field(description="Add columns that had to be computed to the table.")] = False
+    models: Annotated[
+        str | None, Field(description="Folder of models (.safetensors) to vote with; none by default.")
+    ] = None
+    device: Annotated[str, Field(description="Where models run: auto, cpu, cuda or cuda:0.")] = "auto"
+    allow_factories: Annotated[
+        tuple[str, ...], Field(description="module:function that may build a model's network, as JSON. It is code.")
+    ] = ()
+    jobs: Annotated[
+        str | None, Field(description="Folder of job records; one of this user's in the temporary folder by default.")
+    ] = None
+    max_votes: Annotated[
+        int, Field(ge=1, description="Most votes that a request may ask for, all inputs together.")
+    ] = 20_000_000
+    max_open_inputs: Annotated[
+        int, Field(ge=1, description="Inputs that are voted on at once for a model; further ones are answered 429.")
+    ] = 256
     host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on.")] = 8000
     workers: Annotated[int, Field(ge=1, le=256, description="Processes that serve.")] = 1

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from io import BytesIO
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ellzero.certificates import InvalidInput
 NPY = "application/x-npy"
 JSON = "application/json"
 _NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_MOST_DIMENSIONS = 8
 _NPY_ARRAY = "a .npy file of one dimension, float64 probabilities, or int64 counts if n is given"
 
 
@@ -63,6 +65,22 @@ def read_npy(body: bytes, counts: bool) -> NDArray[Any]:
     if not data or len(data) != shape[0] * dtype.itemsize:
         raise InvalidInput("body", f"{_NPY_ARRAY}, whole and not empty", f"{len(data)} bytes of values")
     return np.frombuffer(data, dtype).astype(wanted, copy=False)
+
+
+def read_input_npy(body: bytes) -> NDArray[Any]:
+    """An input, or several stacked, in a `.npy` body: integers, booleans or floats of any shape."""
+    stream = BytesIO(body)
+    allowed = "a .npy file of integers, booleans or floats"
+    try:
+        shape, fortran, dtype = _NPY_HEADERS[npy.read_magic(stream)](stream)
+    except Exception:  # as above
+        raise InvalidInput("body", allowed, f"{len(body)} bytes that are none") from None
+    if dtype.hasobject or dtype.kind not in "biuf" or fortran or len(shape) > _MOST_DIMENSIONS:
+        raise InvalidInput("body", f"{allowed}, in C order", f"an array of {dtype} with {len(shape)} dimensions")
+    data = memoryview(body)[stream.tell() :]
+    if not data or len(data) != prod(shape) * dtype.itemsize:
+        raise InvalidInput("body", f"{allowed}, whole and not empty", f"{len(data)} bytes of values")
+    return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
 
 
 def _text(value: object) -> str:

@@ -112,6 +112,10 @@ class Ballot(Protocol, Generic[R_co]):
     def done(self) -> int:
         """How many of them are in, or not needed any more."""
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Votes by class so far, of the present stage."""
+
     def take(self, most: int, split: bool) -> Piece | None:
         """The samples of a block that may be drawn next, up to ``most``; None if there are more and they may not be
         split, or none."""
@@ -163,6 +167,10 @@ class _Votes:
         raise NotImplementedError
 
     @property
+    def counts(self) -> tuple[int, ...]:
+        return tuple(self._now.counts)
+
+    @property
     def seconds(self) -> float:
         return time.perf_counter() - self._started
 
@@ -195,15 +203,6 @@ class CertifyBallot(_Votes):
         if self._result is not None:
             return self.total
         return self._now.drawn + (0 if self._now.stage is Stage.SELECT else self.question.n0)
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """Votes so far of the present stage."""
-        return tuple(self._now.counts)
-
-    @property
-    def stage(self) -> Stage:
-        return self._now.stage
 
     def result(self) -> Certified | None:
         return self._result

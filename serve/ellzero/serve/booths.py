@@ -1,0 +1,132 @@
+"""The models of a service: known by their cards, loaded when they are first asked for. Needs torch."""
+
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ellzero.certificates import InvalidInput
+from ellzero.client.answers import ModelInfo
+from ellzero.serve.metrics import Metrics
+from ellzero.serve.problems import Problem
+from ellzero.serve.questions import CertifyQuestion, VoteQuestion
+from ellzero.serve.settings import ServeSettings
+from ellzero.smoothing.ballots import Ballot, CertifyBallot, PredictBallot, Question
+from ellzero.smoothing.classifier import SmoothedClassifier
+from ellzero.smoothing.devices import find_device
+from ellzero.smoothing.errors import UnknownModel
+from ellzero.smoothing.families import NoiseFamily
+from ellzero.smoothing.hall import Hall, Observer
+from ellzero.smoothing.models import ModelCard, digest_of, find_model, load_model, model_names, read_card
+from ellzero.smoothing.noises import noise_from
+
+MOST_INPUTS = 256
+
+
+class Booth:
+    """A model in memory, and the hall where its votes are taken."""
+
+    def __init__(self, name: str, card: ModelCard, digest: str, classifier: SmoothedClassifier, hall: Hall) -> None:
+        self.name, self.card, self.digest = name, card, digest
+        self.classifier, self.hall = classifier, hall
+
+    def noise_of(self, question: VoteQuestion) -> NoiseFamily:
+        """The noise that the model was trained with, with the question's α if it has one."""
+        trained = dict(self.card.noise) or {"family": "discrete", "levels": self.card.levels, "unit": "coordinate"}
+        if question.alpha is not None:
+            if trained["family"] != "discrete":
+                raise InvalidInput("alpha", f"left out for {trained['family']} noise", question.alpha)
+            trained["alpha"] = question.alpha
+        elif trained["family"] == "discrete" and "alpha" not in trained:
+            raise InvalidInput("alpha", "given: the model does not say what it was trained with", None)
+        return noise_from(trained)
+
+    def ballots(self, question: VoteQuestion, x: Any, seed: int) -> list[Ballot[Any]]:
+        """The votes on an input, or on several stacked ones."""
+        levels = self.classifier.levels(x)
+        shape = tuple(levels.shape)
+        if shape == self.card.shape:
+            levels = levels.unsqueeze(0)
+        elif shape[1:] != self.card.shape:
+            raise InvalidInput("x", f"of shape {list(self.card.shape)}, or several of them stacked", list(shape))
+        if len(levels) > MOST_INPUTS:
+            raise InvalidInput("x", f"at most {MOST_INPUTS} inputs", len(levels))
+        noise, classes = self.noise_of(question), self.card.num_classes
+        if isinstance(question, CertifyQuestion):
+            asked = Question.of(question.n0, question.n, question.failure, seed, question.stopping, question.runner_up)
+            return [CertifyBallot(one, noise, classes, asked) for one in levels]
+        return [PredictBallot(one, noise, classes, question.n, question.failure, seed) for one in levels]
+
+
+class Booths:
+    """All models of a folder."""
+
+    def __init__(self, settings: ServeSettings, metrics: Metrics) -> None:
+        self._settings, self._metrics = settings, metrics
+        self._folder = Path(settings.models or "")
+        self._device = find_device(settings.device)
+        self._infos: dict[str, ModelInfo] = {}
+        self._booths: dict[str, Booth] = {}
+        self._lock = Lock()
+
+    def load(self) -> None:
+        """Look which models there are; those in memory stay as they are."""
+        if not self._folder.is_dir():
+            raise InvalidInput("models", "a folder that is there", str(self._folder))
+        infos = {}
+        for name in model_names(self._folder):
+            path = find_model(name, self._folder)
+            infos[name] = _info(name, read_card(path), digest_of(path))
+        self._infos = infos
+
+    def infos(self) -> list[ModelInfo]:
+        """What is known of each model."""
+        return list(self._infos.values())
+
+    def booth(self, name: str) -> Booth:
+        """A model in memory; it is loaded now if nobody has asked for it before."""
+        if name not in self._infos:
+            raise UnknownModel("model", name, tuple(self._infos))
+        with self._lock:
+            if name not in self._booths:
+                self._booths[name] = self._opened(name)
+            return self._booths[name]
+
+    def close(self) -> None:
+        """End all votes."""
+        for booth in self._booths.values():
+            booth.hall.close()
+
+    def _opened(self, name: str) -> Booth:
+        saved = load_model(find_model(name, self._folder), self._settings.allow_factories)
+        card = saved.card
+        noise = noise_from({"family": "discrete", "unit": "coordinate", "levels": card.levels, "alpha": "1/2"})
+        classifier = SmoothedClassifier(saved.network, noise, card.num_classes, self._device, feed=card.feed)
+        observer = Observer(self._count_batch, self._metrics.queue_seconds.observe)
+        hall = Hall(classifier.voter, self._settings.max_open_inputs, observer)
+        return Booth(name, card, saved.digest, classifier, hall)
+
+    def _count_batch(self, samples: int, room: int) -> None:
+        self._metrics.votes.inc(samples)
+        self._metrics.batch_fill.observe(samples / room)
+
+
+def too_many(booth: Booth) -> Problem:
+    """What is said when the hall is full: come back when about half of it will be done."""
+    rate = booth.hall.votes_per_second or 1_000.0
+    seconds = min(60, max(1, round(booth.hall.votes_open / rate / 2)))
+    detail = f"{len(booth.hall)} inputs are being voted on by {booth.name}; come back in {seconds} seconds"
+    return Problem(429, detail, headers={"retry-after": str(seconds)})
+
+
+def _info(name: str, card: ModelCard, digest: str) -> ModelInfo:
+    return ModelInfo(
+        name=name,
+        architecture=card.architecture,
+        shape=list(card.shape),
+        num_classes=card.num_classes,
+        class_names=list(card.class_names),
+        levels=card.levels,
+        noise=dict(card.noise),
+        data=card.data,
+        sha256=digest,
+    )

@@ -1,0 +1,112 @@
+"""The routes of models: predictions, certificates, and the jobs that long ones become."""
+
+from typing import TypeVar
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ellzero.client.answers import CertifyAnswer, JobAnswer, ModelsAnswer, PredictAnswer
+from ellzero.serve.openapi import path_parameter, problems, query_of, vote_body
+from ellzero.serve.polling import Job, Polling
+from ellzero.serve.problems import Problem
+from ellzero.serve.questions import (
+    CertifyQuestion,
+    JobQuestion,
+    PredictQuestion,
+    TablesQuestion,
+    VoteQuestion,
+    asked,
+    vote,
+)
+from ellzero.serve.requests import body_of, content_type
+from ellzero.serve.wire import JSON, NPY, JsonResponse, read_input_npy
+from ellzero.serve.work import Work
+
+V = TypeVar("V", bound=VoteQuestion)
+
+_REFUSALS = (400, 404, 408, 413, 415, 429)
+
+
+def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
+    """Add the routes of /v1 that models answer."""
+
+    @router.get("/v1/models", responses={200: {"model": ModelsAnswer}, **problems(400)})
+    async def models(request: Request) -> Response:
+        """The models that can be asked. Callers name one; they never send code or paths."""
+        asked(TablesQuestion, request.scope["query_string"])
+        return JsonResponse(polling.models())
+
+    @router.post(
+        "/v1/predict",
+        responses={200: {"model": PredictAnswer}, 202: {"model": JobAnswer}, **problems(*_REFUSALS)},
+        openapi_extra={
+            "parameters": query_of(PredictQuestion, required=False),
+            "requestBody": vote_body(PredictQuestion),
+        },
+    )
+    async def predict(request: Request) -> Response:
+        """The most probable class of an input under noise, by a two-sided binomial test of n votes; or abstain.
+
+        The input, or several stacked, is `x` in JSON, or a `.npy` body with the rest in the query. What takes longer
+        than `wait` seconds is a job: 202, and its place in `location`.
+        """
+        return await answered(await begun(PredictQuestion, request))
+
+    @router.post(
+        "/v1/certify",
+        responses={200: {"model": CertifyAnswer}, 202: {"model": JobAnswer}, **problems(*_REFUSALS)},
+        openapi_extra={
+            "parameters": query_of(CertifyQuestion, required=False),
+            "requestBody": vote_body(CertifyQuestion),
+        },
+    )
+    async def certify(request: Request) -> Response:
+        """A class of an input, and the radius in which it stays: n0 votes select it, n fresh ones bound its p.
+
+        Given and answered as in `/v1/predict`.
+        """
+        return await answered(await begun(CertifyQuestion, request))
+
+    @router.get(
+        "/v1/jobs/{job}",
+        responses={200: {"model": JobAnswer}, **problems(400, 404)},
+        openapi_extra={"parameters": [path_parameter("job"), *query_of(JobQuestion)]},
+    )
+    async def find(request: Request) -> Response:
+        """A job: its state, votes so far, about how long it will take; with `wait`, as soon as it is over."""
+        question = asked(JobQuestion, request.scope["query_string"])
+        return JsonResponse(await polling.find(request.path_params["job"], question.wait))
+
+    @router.delete(
+        "/v1/jobs/{job}",
+        responses={200: {"model": JobAnswer}, **problems(400, 404)},
+        openapi_extra={"parameters": [path_parameter("job")]},
+    )
+    async def cancel(request: Request) -> Response:
+        """Cancel a job; one that is over stays as it is."""
+        asked(TablesQuestion, request.scope["query_string"])
+        return JsonResponse(await polling.cancel(request.path_params["job"]))
+
+    async def begun(kind: type[V], request: Request) -> tuple[V, Job]:
+        query, sent = request.scope["query_string"], content_type(request)
+        if sent == NPY:
+            question = asked(kind, query)
+            return question, await polling.begin(question, await work.do(read_input_npy, await body_of(request)))
+        if sent != JSON:
+            raise Problem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
+        if query:
+            raise Problem(422, "with JSON every field is in the body, not in the query", field="query", allowed="none")
+        question, x = await work.do(vote, kind, await body_of(request))
+        return question, await polling.begin(question, x)
+
+    async def answered(begun: tuple[VoteQuestion, Job]) -> Response:
+        question, job = begun
+        if not await polling.settled(job, question.wait):
+            answer = await polling.announced(job)
+            headers = {"location": f"/v1/jobs/{job.id}", "retry-after": "1"}
+            return JsonResponse(answer, 202, headers)
+        answer = job.answer()
+        if answer.state != "done":
+            raise Problem(500, answer.reason or "the votes could not be taken", "model-failed")
+        return JsonResponse(answer.certificate or answer.prediction)

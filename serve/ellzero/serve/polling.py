@@ -1,0 +1,320 @@
+"""Votes over HTTP: what is quick is answered at once, the rest becomes a job that can be asked for, and cancelled."""
+
+import asyncio
+import logging
+import secrets
+import time
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ellzero.client.answers import (
+    CertifyAnswer,
+    InputCertificate,
+    InputPrediction,
+    JobAnswer,
+    JobState,
+    ModelsAnswer,
+    PredictAnswer,
+)
+from ellzero.serve import deadline
+from ellzero.serve.job_book import LOST, JobBook
+from ellzero.serve.metrics import Metrics
+from ellzero.serve.problems import Problem
+from ellzero.serve.questions import MOST_SEED, CertifyQuestion, VoteQuestion
+from ellzero.serve.settings import ServeSettings
+from ellzero.serve.work import Work
+
+if TYPE_CHECKING:
+    from ellzero.serve.booths import Booth, Booths
+    from ellzero.smoothing.hall import Ticket
+
+_LOG = logging.getLogger(__name__)
+_NOTE_SECONDS = 1.0  # how often a job is written of
+_SPARE_SECONDS = 1.0  # of a request's time, to write its answer
+_KEPT = 1_000  # jobs that are over and still in memory
+
+
+class Job:
+    """The votes of one request."""
+
+    def __init__(self, question: VoteQuestion, booth: "Booth", tickets: "list[Ticket]", seed: int) -> None:
+        self.id = uuid4().hex
+        self.question, self.booth, self.tickets, self.seed = question, booth, tickets, seed
+        self.started = time.monotonic()
+        self.noted = False  # whether others may have heard of it
+        self.ended: float | None = None
+        self.over = asyncio.gather(*(asyncio.wrap_future(ticket.future) for ticket in tickets), return_exceptions=True)
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended or time.monotonic()) - self.started
+
+    def answer(self) -> JobAnswer:
+        """The job as it is now."""
+        results = [ticket.future for ticket in self.tickets]
+        state: JobState = "running" if any(ticket.first_votes for ticket in self.tickets) else "waiting"
+        reason = None
+        if self.over.done():
+            state = "done"
+            for future in results:
+                if future.cancelled():
+                    state, reason = "cancelled", "somebody cancelled it"
+                elif (error := future.exception()) is not None:
+                    state, reason = "failed", str(error)
+        done = sum(ticket.ballot.done for ticket in self.tickets)
+        total = sum(ticket.ballot.total for ticket in self.tickets)
+        answer = JobAnswer(
+            id=self.id,
+            kind="certify" if isinstance(self.question, CertifyQuestion) else "predict",
+            state=state,
+            model=self.booth.name,
+            votes=done,
+            votes_at_most=total,
+            counts=[list(ticket.ballot.counts) for ticket in self.tickets],
+            seconds=self.seconds,
+            eta_seconds=self._eta(total - done) if state in ("waiting", "running") else None,
+            reason=reason,
+        )
+        if state != "done":
+            return answer
+        found = [future.result() for future in results]
+        if isinstance(self.question, CertifyQuestion):
+            return replace(answer, certificate=self._certified(self.question, found))
+        return replace(answer, prediction=self._predicted(found))
+
+    def cancel(self) -> None:
+        for ticket in self.tickets:
+            ticket.cancel()
+
+    def _eta(self, votes: int) -> float | None:
+        """Others take their turns between."""
+        rate = self.booth.hall.votes_per_second
+        share = max(1.0, len(self.booth.hall) / len(self.tickets))
+        return None if rate is None else votes * share / rate
+
+    def _certified(self, question: CertifyQuestion, found: list[Any]) -> CertifyAnswer:
+        return CertifyAnswer(
+            results=[
+                InputCertificate(
+                    prediction=None if each.radius is None else each.prediction,
+                    radius=each.radius,
+                    selected=each.selected,
+                    count=each.count,
+                    drawn=each.drawn,
+                    counts=list(each.counts),
+                    selection=list(each.selection),
+                    lower_bound=each.lower_bound,
+                    upper_bound=each.upper_bound,
+                    other_radii=dict(each.other_radii),
+                )
+                for each in found
+            ],
+            model=self.booth.name,
+            sha256=self.booth.digest,
+            n0=question.n0,
+            n=question.n,
+            failure=str(found[0].failure),
+            seed=self.seed,
+            stopping=question.stopping,
+            runner_up=question.runner_up,
+            noise=dict(found[0].noise),
+            d=found[0].d,
+            seconds=self.seconds,
+        )
+
+    def _predicted(self, found: list[Any]) -> PredictAnswer:
+        return PredictAnswer(
+            results=[
+                InputPrediction(
+                    prediction=None if each.prediction < 0 else each.prediction,
+                    counts=list(each.counts),
+                    drawn=each.drawn,
+                )
+                for each in found
+            ],
+            model=self.booth.name,
+            sha256=self.booth.digest,
+            n=self.question.n,
+            failure=str(found[0].failure),
+            seed=self.seed,
+            noise=dict(found[0].noise),
+            seconds=self.seconds,
+        )
+
+
+class Polling:
+    """All that a service does with models."""
+
+    def __init__(self, settings: ServeSettings, metrics: Metrics, work: Work) -> None:
+        self._settings, self._metrics, self._work = settings, metrics, work
+        self._booths: Booths | None = None
+        self._book: JobBook | None = None
+        self._jobs: dict[str, Job] = {}
+        self._watchers: set[asyncio.Task[None]] = set()
+
+    def load(self) -> None:
+        """Look which models there are. Without a folder of them nothing is loaded, torch neither."""
+        if self._settings.models is None:
+            return
+        if self._booths is None:
+            from ellzero.serve.booths import Booths
+
+            self._booths = Booths(self._settings, self._metrics)
+            self._book = JobBook(self._settings.jobs)
+            self._book.sweep()
+        self._booths.load()
+        _LOG.info("models found", extra={"fields": {"models": len(self._booths.infos())}})
+
+    def close(self) -> None:
+        """End all votes; jobs that others have heard of are lost, and say so."""
+        for watcher in self._watchers:
+            watcher.cancel()
+        for job in list(self._jobs.values()):
+            if job.noted and not job.over.done():
+                self._note(job, lost=True)
+        if self._booths is not None:
+            self._booths.close()
+
+    def models(self) -> ModelsAnswer:
+        """The models that there are."""
+        return ModelsAnswer(models=[] if self._booths is None else self._booths.infos())
+
+    async def begin(self, question: VoteQuestion, x: Any) -> Job:
+        """Take the votes of a request."""
+        if self._booths is None:
+            raise Problem(404, "this service has no models; ELLZERO_SERVE_MODELS names a folder of them", field="model")
+        booth = await self._work.do(self._booth, question.model)
+        seed = secrets.randbelow(MOST_SEED + 1) if question.seed is None else question.seed
+        ballots = await self._work.do(booth.ballots, question, x, seed)
+        votes = sum(ballot.total for ballot in ballots)
+        if votes > self._settings.max_votes:
+            limit = self._settings.max_votes
+            detail = f"this asks for {votes:,} votes, and a request may ask for {limit:,}; ask for fewer, or in parts"
+            raise Problem(422, detail, "too-costly", limit_votes=limit)
+        job = Job(question, booth, self._submitted(booth, ballots), seed)
+        self._jobs[job.id] = job
+        job.over.add_done_callback(lambda _: self._ended(job))
+        return job
+
+    async def settled(self, job: Job, wait: float) -> bool:
+        """Whether a job is over, waited for so many seconds, or as many as the request has."""
+        seconds = max(0.0, min(wait, deadline.remaining() - _SPARE_SECONDS))
+        await asyncio.wait([job.over], timeout=seconds)
+        return job.over.done()
+
+    async def announced(self, job: Job) -> JobAnswer:
+        """A job that others may ask for from now on, in whatever process they come to."""
+        if not job.noted:
+            job.noted = True
+            await self._work.do(self._note, job)
+            watcher = asyncio.create_task(self._watch(job))
+            self._watchers.add(watcher)
+            watcher.add_done_callback(self._watchers.discard)
+        return job.answer()
+
+    async def find(self, job: str, wait: float) -> JobAnswer:
+        """The job of this id as it is now, or as it is when it is over."""
+        mine = self._jobs.get(job)
+        if mine is not None:
+            await self.settled(mine, wait)
+            return mine.answer()
+        until = time.monotonic() + min(wait, max(0.0, deadline.remaining() - _SPARE_SECONDS))
+        while True:
+            found = await self._read(job)
+            if found.state not in ("waiting", "running") or time.monotonic() >= until:
+                return found
+            await asyncio.sleep(min(_NOTE_SECONDS / 2, max(0.0, until - time.monotonic())))
+
+    async def cancel(self, job: str) -> JobAnswer:
+        """End a job, in whatever process it is. What is over already stays as it is."""
+        mine = self._jobs.get(job)
+        if mine is None:
+            found = await self._read(job)
+            if found.state in ("waiting", "running") and self._book is not None:
+                await self._work.do(self._book.ask_to_cancel, job)
+                return await self.find(job, 2 * _NOTE_SECONDS)
+            return found
+        mine.cancel()
+        await asyncio.wait([mine.over])
+        return mine.answer()
+
+    async def _read(self, job: str) -> JobAnswer:
+        record = None if self._book is None else await self._work.do(self._book.read, job)
+        if record is None:
+            raise Problem(404, "there is no job of this id, or it is more than a week old")
+        return _restored(record)
+
+    def _booth(self, name: str) -> "Booth":
+        from ellzero.smoothing.errors import BadModelFile, UnknownModel
+
+        assert self._booths is not None
+        try:
+            return self._booths.booth(name)
+        except UnknownModel as error:
+            raise Problem(404, str(error), field="model") from None
+        except BadModelFile as error:
+            _LOG.exception("a model cannot be loaded")
+            raise Problem(500, f"the model {name} cannot be loaded: {error.reason}") from None
+
+    def _submitted(self, booth: "Booth", ballots: list[Any]) -> "list[Ticket]":
+        from ellzero.serve.booths import too_many
+        from ellzero.smoothing.errors import HallClosed, HallFull
+
+        try:
+            return booth.hall.submit(ballots)
+        except HallFull:
+            raise too_many(booth) from None
+        except HallClosed:
+            raise Problem(503, "the service is shutting down", headers={"retry-after": "5"}) from None
+
+    def _ended(self, job: Job) -> None:
+        job.ended = time.monotonic()
+        answer = job.answer()
+        self._metrics.jobs.labels(answer.kind, answer.state).inc()
+        if answer.state == "failed":
+            _LOG.warning("votes failed", extra={"fields": {"job": job.id, "reason": answer.reason}})
+        over = [each for each in self._jobs.values() if each.over.done()]
+        for old in over[: max(0, len(over) - _KEPT)]:
+            del self._jobs[old.id]
+
+    async def _watch(self, job: Job) -> None:
+        """Write of a job until it is over, and look whether somebody wants it cancelled."""
+        assert self._book is not None
+        while not job.over.done():
+            await asyncio.wait([job.over], timeout=_NOTE_SECONDS)
+            try:
+                if await asyncio.to_thread(self._book.wants_cancel, job.id):
+                    job.cancel()
+                    await asyncio.wait([job.over])
+                await asyncio.to_thread(self._note, job)
+            except Exception:
+                _LOG.exception("a job could not be written of", extra={"fields": {"job": job.id}})
+
+    def _note(self, job: Job, lost: bool = False) -> None:
+        if self._book is not None:
+            answer = job.answer()
+            if lost:
+                answer = replace(answer, state="lost", reason=LOST, eta_seconds=None)
+            self._book.write(job.id, asdict(answer))
+
+
+def _restored(record: dict[str, Any]) -> JobAnswer:
+    certificate, prediction = record.pop("certificate", None), record.pop("prediction", None)
+    return JobAnswer(
+        **record,
+        certificate=None if certificate is None else _certificate(certificate),
+        prediction=None if prediction is None else _prediction(prediction),
+    )
+
+
+def _certificate(fields: dict[str, Any]) -> CertifyAnswer:
+    fields = {name: value for name, value in fields.items() if name != "conventions"}
+    results = [InputCertificate(**each) for each in fields.pop("results")]
+    return CertifyAnswer(results=results, **fields)
+
+
+def _prediction(fields: dict[str, Any]) -> PredictAnswer:
+    fields = {name: value for name, value in fields.items() if name != "conventions"}
+    results = [InputPrediction(**each) for each in fields.pop("results")]
+    return PredictAnswer(results=results, **fields)

@@ -1,0 +1,55 @@
+"""Models for the service's tests: small networks whose weights were drawn, and some that misbehave."""
+
+from pathlib import Path
+
+import torch
+
+from ellzero.smoothing import DiscreteNoise
+from ellzero.smoothing.architectures import build
+from ellzero.smoothing.models import ModelCard, save_model
+
+SHAPE, LEVELS, CLASSES = (1, 4, 4), 4, 3
+NOISE = DiscreteNoise(LEVELS - 1, "0.9")
+MISBEHAVING = """
+import torch
+from torch import nn
+
+class Network(nn.Module):
+    def __init__(self, does):
+        super().__init__()
+        self.does = does
+        self.unused = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        if self.does == "raise":
+            raise RuntimeError("it is tired")
+        if self.does == "nan":
+            return torch.full((len(x), 3), float("nan"))
+        if self.does == "memory":
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return torch.zeros(len(x), 7)
+
+def make(*, shape, num_classes, levels, does):
+    return Network(does)
+"""
+FACTORY = "misbehaving:make"
+
+
+def add_model(folder: Path, name: str = "small", seed: int = 1) -> Path:
+    """A perceptron with weights that depend on the seed."""
+    torch.manual_seed(seed)
+    card = ModelCard(
+        "mlp", SHAPE, CLASSES, LEVELS, config={"width": 8, "depth": 1}, noise=dict(NOISE.description()), data="none",
+        class_names=("a", "b", "c"),
+    )  # fmt: skip
+    path = folder / f"{name}.safetensors"
+    save_model(path, build(card.architecture, SHAPE, CLASSES, LEVELS, card.config), card)
+    return path
+
+
+def add_misbehaving(folder: Path) -> None:
+    """Models that raise, give NaN, have the wrong number of classes, and need more memory than there is."""
+    (folder / "misbehaving.py").write_text(MISBEHAVING)
+    for does in ("raise", "nan", "classes", "memory"):
+        card = ModelCard(FACTORY, SHAPE, CLASSES, LEVELS, config={"does": does}, noise=dict(NOISE.description()))
+        save_model(folder / f"{does}.safetensors", torch.nn.ParameterDict({"unused": torch.zeros(1)}), card)
