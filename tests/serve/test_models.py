@@ -18,7 +18,7 @@ import pytest
 import torch
 from serve.running import Running, running
 from serve.test_batch import NPY, npy
-from serve.voting_models import CLASSES, FACTORY, NOISE, SHAPE, add_misbehaving, add_model
+from serve.voting_models import CLASSES, FACTORY, NOISE, SHAPE, add_digits, add_misbehaving, add_model
 
 from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnded, ProblemReply, UnsendableValue
 from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier
@@ -33,6 +33,7 @@ PATIENCE = 60
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("models")
     add_model(place)
+    add_digits(place)
     add_misbehaving(place)
     return place
 
@@ -77,7 +78,7 @@ def begun(service: Running, **fields: Any) -> str:
 def test_models_are_listed_with_what_is_known_of_them(voting: Running) -> None:
     with Client(voting.url) as client:
         models = {model.name: model for model in client.models().models}
-    assert set(models) == {"small", "raise", "nan", "classes", "memory"}
+    assert set(models) == {"small", "digits", "raise", "nan", "classes", "memory"}
     small = models["small"]
     assert (small.architecture, small.shape, small.levels) == ("mlp", list(SHAPE), 4)
     assert small.class_names == ["a", "b", "c"]
@@ -116,6 +117,48 @@ def test_a_seed_that_was_not_given_is_told(voting: Running) -> None:
         first = client.certify("small", X[0], n=300)
         again = client.certify("small", X[0], n=300, seed=first.seed)
     assert first.results == again.results
+
+
+# Examples
+
+
+def test_examples_of_the_digits_are_inputs_that_the_model_takes(voting: Running) -> None:
+    found = httpx2.get(f"{voting.url}/v1/examples?model=digits").json()
+    assert found["data"] == "digits, 1 from level 8 on"
+    assert [example["label"] for example in found["examples"]] == list(range(10))
+    x = np.array([example["x"] for example in found["examples"]])
+    assert x.shape == (10, 1, 8, 8)
+    assert set(x.ravel()) == {0, 1}
+    answer = post(voting, "certify", model="digits", x=x.tolist(), n=50, wait=20)
+    assert (answer.status_code, len(answer.json()["results"])) == (200, 10)
+
+
+def test_an_example_under_noise_has_that_noise(voting: Running) -> None:
+    clean = np.array(httpx2.get(f"{voting.url}/v1/examples?model=digits").json()["examples"][3]["x"])
+    kept = {}
+    for alpha in ("0.99", "0.6"):
+        url = f"{voting.url}/v1/noisy?model=digits&example=3&alpha={alpha}"
+        drawn = [np.array(httpx2.get(f"{url}&seed={seed}").json()["x"]) for seed in range(40)]
+        assert httpx2.get(f"{url}&seed=7").json()["x"] == drawn[7].tolist()
+        kept[alpha] = np.mean([(one == clean).mean() for one in drawn])
+    assert kept["0.99"] == pytest.approx(0.99, abs=0.02)
+    assert kept["0.6"] == pytest.approx(0.6, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        ("examples?model=small", 404, "there are no examples for small"),
+        ("examples?model=none", 404, "no model is called none"),
+        ("examples", 422, "model is missing"),
+        ("noisy?model=digits&example=10", 422, "example must be an integer from 0 to 9; got 10"),
+        ("noisy?model=digits&example=1&alpha=1", 422, "alpha must be"),
+    ],
+)
+def test_examples_that_are_not_there(voting: Running, path: str, status: int, message: str) -> None:
+    answer = httpx2.get(f"{voting.url}/v1/{path}")
+    assert answer.status_code == status
+    assert message in answer.json()["detail"]
 
 
 # Jobs
@@ -186,7 +229,7 @@ def test_the_client_waits_shows_progress_or_gives_a_handle(voting: Running) -> N
 def test_the_async_client_does_the_same(voting: Running) -> None:
     async def ask() -> None:
         async with AsyncClient(voting.url) as client:
-            assert len((await client.models()).models) == 5
+            assert len((await client.models()).models) == 6
             answer = await client.certify("small", X[0], n=2_000, seed=3)
             job = await client.certify("small", X[0], n=2_000, seed=3, wait=False)
             later = await job.result(lambda _: None)
@@ -281,7 +324,7 @@ def test_a_model_that_is_added_is_found_on_sighup(folder: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("fields", "status", "message"),
     [
-        ({"model": "none"}, 404, "no model is called none; there are classes, memory, nan, raise, small"),
+        ({"model": "none"}, 404, "no model is called none; there are classes, digits, memory, nan, raise, small"),
         ({"model": "../small"}, 422, "model must be a name that /v1/models lists"),
         ({"model": 3}, 422, "model must be a name"),
         ({"x": [1, 2]}, 422, "x must be of shape [1, 4, 4], or several of them stacked; got [2]"),

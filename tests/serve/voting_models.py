@@ -47,6 +47,16 @@ def add_model(folder: Path, name: str = "small", seed: int = 1) -> Path:
     return path
 
 
+def add_digits(folder: Path) -> None:
+    """A perceptron for the digits as bits, whose weights were drawn."""
+    torch.manual_seed(1)
+    noise = DiscreteNoise(1, "0.9").description()
+    card = ModelCard(
+        "mlp", (1, 8, 8), 10, 2, noise=dict(noise), data="digits", binarize=8, class_names=tuple("0123456789")
+    )
+    save_model(folder / "digits.safetensors", build("mlp", card.shape, 10, 2, {}), card)
+
+
 def add_misbehaving(folder: Path) -> None:
     """Models that raise, give NaN, have the wrong number of classes, and need more memory than there is."""
     (folder / "misbehaving.py").write_text(MISBEHAVING)

@@ -201,6 +201,35 @@ class ModelsAnswer:
     conventions: Conventions = CONVENTIONS
 
 
+@dataclass(frozen=True)
+class Example:
+    """An input to try a model on: its levels in the model's shape, and its class."""
+
+    index: int
+    label: int
+    x: list[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamplesAnswer:
+    """Some inputs of the data that a model was trained for, none of which it was trained on."""
+
+    model: str
+    data: str
+    examples: list[Example]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyAnswer:
+    """An example under noise, as one of the votes would see it: levels in the model's shape."""
+
+    model: str
+    index: int
+    x: list[Any]
+    noise: dict[str, Any]
+    seed: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class InputPrediction:
     """The most probable class under noise, None to abstain; ``counts`` of the ``drawn`` votes by class."""

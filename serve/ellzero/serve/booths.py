@@ -1,5 +1,6 @@
 """The models of a service: known by their cards, loaded when they are first asked for. Needs torch."""
 
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -8,16 +9,19 @@ from ellzero.certificates import InvalidInput
 from ellzero.client.answers import ModelInfo
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
-from ellzero.serve.questions import CertifyQuestion, VoteQuestion
+from ellzero.serve.questions import CertifyQuestion, NoisyQuestion, VoteQuestion
 from ellzero.serve.settings import ServeSettings
 from ellzero.smoothing.ballots import Ballot, CertifyBallot, PredictBallot, Question
 from ellzero.smoothing.classifier import SmoothedClassifier
+from ellzero.smoothing.data import DIGITS, load_data
+from ellzero.smoothing.datasets import ArrayData, binarized
 from ellzero.smoothing.devices import find_device
 from ellzero.smoothing.errors import UnknownModel
 from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.hall import Hall, Observer
 from ellzero.smoothing.models import ModelCard, digest_of, find_model, load_model, model_names, read_card
 from ellzero.smoothing.noises import noise_from
+from ellzero.smoothing.streams import Stage, open_source, stream_key
 
 MOST_INPUTS = 256
 
@@ -29,7 +33,31 @@ class Booth:
         self.name, self.card, self.digest = name, card, digest
         self.classifier, self.hall = classifier, hall
 
-    def noise_of(self, question: VoteQuestion) -> NoiseFamily:
+    @cached_property
+    def examples(self) -> ArrayData:
+        """Inputs to try the model on, one of each class and none that it was trained on, where its data ships."""
+        if self.card.data != DIGITS:
+            raise Problem(404, f"there are no examples for {self.name}: only the digits ship with the service")
+        data = load_data(DIGITS, "test")
+        if self.card.binarize is not None:
+            data = binarized(data, self.card.binarize)
+        if data.shape != self.card.shape or data.levels != self.card.levels:
+            raise Problem(404, f"there are no examples for {self.name}: the digits do not fit it")
+        labels = data.labels.tolist()
+        firsts = [labels.index(label) for label in sorted(set(labels))]
+        return ArrayData(data.name, data.inputs(firsts), data.labels[firsts], data.levels, data.class_names)
+
+    def noisy(self, question: NoisyQuestion) -> tuple[NoiseFamily, list[Any]]:
+        """An example under the noise that is asked for, as the first vote of a stage of its own."""
+        chosen, noise = self.examples, self.noise_of(question)
+        if question.example >= len(chosen.labels):
+            raise InvalidInput("example", f"an integer from 0 to {len(chosen.labels) - 1}", question.example)
+        x = self.classifier.levels(chosen.inputs([question.example])[0])
+        source = open_source(stream_key(question.seed, noise.tag, x), Stage.SHOW, 0, x.device)
+        shown: list[Any] = noise.sample(x, source, 1)[0].tolist()
+        return noise, shown
+
+    def noise_of(self, question: VoteQuestion | NoisyQuestion) -> NoiseFamily:
         """The noise that the model was trained with, with the question's α if it has one."""
         trained = dict(self.card.noise) or {"family": "discrete", "levels": self.card.levels, "unit": "coordinate"}
         if question.alpha is not None:

@@ -6,13 +6,22 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ellzero.client.answers import CertifyAnswer, JobAnswer, ModelsAnswer, PredictAnswer
+from ellzero.client.answers import (
+    CertifyAnswer,
+    ExamplesAnswer,
+    JobAnswer,
+    ModelsAnswer,
+    NoisyAnswer,
+    PredictAnswer,
+)
 from ellzero.serve.openapi import path_parameter, problems, query_of, vote_body
 from ellzero.serve.polling import Job, Polling
 from ellzero.serve.problems import Problem
 from ellzero.serve.questions import (
     CertifyQuestion,
+    ExamplesQuestion,
     JobQuestion,
+    NoisyQuestion,
     PredictQuestion,
     TablesQuestion,
     VoteQuestion,
@@ -36,6 +45,24 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
         """The models that can be asked. Callers name one; they never send code or paths."""
         asked(TablesQuestion, request.scope["query_string"])
         return JsonResponse(polling.models())
+
+    @router.get(
+        "/v1/examples",
+        responses={200: {"model": ExamplesAnswer}, **problems(400, 404)},
+        openapi_extra={"parameters": query_of(ExamplesQuestion)},
+    )
+    async def examples(request: Request) -> Response:
+        """Inputs to try a model on, for models of data that ships with the service: one of each class."""
+        return JsonResponse(await polling.examples(asked(ExamplesQuestion, request.scope["query_string"])))
+
+    @router.get(
+        "/v1/noisy",
+        responses={200: {"model": NoisyAnswer}, **problems(400, 404)},
+        openapi_extra={"parameters": query_of(NoisyQuestion)},
+    )
+    async def noisy(request: Request) -> Response:
+        """An example under noise, drawn as the votes draw theirs."""
+        return JsonResponse(await polling.noisy(asked(NoisyQuestion, request.scope["query_string"])))
 
     @router.post(
         "/v1/predict",

@@ -10,18 +10,21 @@ from uuid import uuid4
 
 from ellzero.client.answers import (
     CertifyAnswer,
+    Example,
+    ExamplesAnswer,
     InputCertificate,
     InputPrediction,
     JobAnswer,
     JobState,
     ModelsAnswer,
+    NoisyAnswer,
     PredictAnswer,
 )
 from ellzero.serve import deadline
 from ellzero.serve.job_book import LOST, JobBook
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
-from ellzero.serve.questions import MOST_SEED, CertifyQuestion, VoteQuestion
+from ellzero.serve.questions import MOST_SEED, CertifyQuestion, ExamplesQuestion, NoisyQuestion, VoteQuestion
 from ellzero.serve.settings import ServeSettings
 from ellzero.serve.work import Work
 
@@ -180,10 +183,27 @@ class Polling:
         """The models that there are."""
         return ModelsAnswer(models=[] if self._booths is None else self._booths.infos())
 
+    async def examples(self, question: ExamplesQuestion) -> ExamplesAnswer:
+        """Inputs to try a model on."""
+        booth = await self._work.do(self._booth, question.model)
+        chosen = await self._work.do(lambda: booth.examples)
+        inputs = chosen.inputs(range(len(chosen.labels))).tolist()
+        listed = [
+            Example(index, label, x)
+            for index, (label, x) in enumerate(zip(chosen.labels.tolist(), inputs, strict=True))
+        ]
+        return ExamplesAnswer(model=booth.name, data=chosen.name, examples=listed)
+
+    async def noisy(self, question: NoisyQuestion) -> NoisyAnswer:
+        """An example under noise."""
+        booth = await self._work.do(self._booth, question.model)
+        noise, x = await self._work.do(booth.noisy, question)
+        return NoisyAnswer(
+            model=booth.name, index=question.example, x=x, noise=dict(noise.description()), seed=question.seed
+        )
+
     async def begin(self, question: VoteQuestion, x: Any) -> Job:
         """Take the votes of a request."""
-        if self._booths is None:
-            raise Problem(404, "this service has no models; ELLZERO_SERVE_MODELS names a folder of them", field="model")
         booth = await self._work.do(self._booth, question.model)
         seed = secrets.randbelow(MOST_SEED + 1) if question.seed is None else question.seed
         ballots = await self._work.do(booth.ballots, question, x, seed)
@@ -246,9 +266,10 @@ class Polling:
         return _restored(record)
 
     def _booth(self, name: str) -> "Booth":
+        if self._booths is None:
+            raise Problem(404, "this service has no models; ELLZERO_SERVE_MODELS names a folder of them", field="model")
         from ellzero.smoothing.errors import BadModelFile, UnknownModel
 
-        assert self._booths is not None
         try:
             return self._booths.booth(name)
         except UnknownModel as error:

@@ -195,6 +195,24 @@ class VoteQuestion(BaseModel):
     wait: Annotated[int, Whole(0, MOST_WAIT), Field(description="Seconds to wait for the result before 202.")] = 2
 
 
+class ExamplesQuestion(BaseModel):
+    """Inputs to try a model on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Annotated[str, Text(MODEL_NAME, "a name that /v1/models lists"), Field(description="A name of /v1/models.")]
+
+
+class NoisyQuestion(ExamplesQuestion):
+    """An example, and the noise to see it under."""
+
+    example: Annotated[int, Whole(0, MAX_DIMENSION), Field(description="An index of /v1/examples.")]
+    alpha: (
+        Annotated[Exact, Number(ends_included=False), Field(description="As the model was trained by default.")] | None
+    ) = None
+    seed: Annotated[int, Whole(0, MOST_SEED), Field(description="Another seed, other noise.")] = 0
+
+
 class PredictQuestion(VoteQuestion):
     """The most probable class under noise."""
 
