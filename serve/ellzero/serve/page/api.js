@@ -15,11 +15,26 @@ export class Problem extends Error {
 /** The answer to GET v1/<name>; empty parameters are left out. Throws Problem, or AbortError once `signal` is aborted. */
 export async function ask(name, parameters, signal) {
   const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  return request(`v1/${name}?${new URLSearchParams(given)}`, {}, signal);
+}
+
+/** The answer to POST v1/<name> with a JSON body, as `ask` gives it. */
+export async function post(name, body, signal) {
+  return request(`v1/${name}`, { method: "POST", body: JSON.stringify(body) }, signal);
+}
+
+/** The answer to DELETE v1/<name>. */
+export async function remove(name, signal) {
+  return request(`v1/${name}`, { method: "DELETE" }, signal);
+}
+
+async function request(url, options, signal) {
   const headers = { accept: "application/json" };
+  if (options.body) headers["content-type"] = "application/json";
   if (key) headers["x-api-key"] = key;
   let response;
   try {
-    response = await fetch(`v1/${name}?${new URLSearchParams(given)}`, { headers, signal });
+    response = await fetch(url, { ...options, headers, signal });
   } catch (error) {
     if (signal.aborted) throw error;
     throw new Problem(0, "The service cannot be reached. Is it still running?");

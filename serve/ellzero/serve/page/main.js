@@ -10,6 +10,7 @@ import * as series from "./series.js";
 import { alphas, chosenAlpha, fromQuery, toQuery } from "./state.js";
 import { table } from "./table.js";
 import { linkButton, themeSwitch } from "./toolbar.js";
+import { start as startVoting } from "./voting.js";
 
 const WAIT_MS = 150;
 const ASK_KEY = "This service asks for an API key. It is kept until this tab is closed.";
@@ -190,6 +191,7 @@ for (const id of ["noise", "evidence", "view"]) byId(id).addEventListener("input
 byId("key-form").addEventListener("submit", () => {
   keepKey(byId("api-key").value);
   refresh();
+  startVoting();
 });
 byId("retry").addEventListener("click", () => refresh());
 byId("csv").addEventListener("click", () => {
@@ -209,3 +211,4 @@ themeSwitch(() => {
 fill(state);
 showChoices();
 refresh();
+startVoting();

@@ -1,0 +1,108 @@
+"""The page's votes, in a real browser: examples, noise, votes as they arrive, and the radius that the library gives."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from serve.page_service import page_service
+from serve.page_view import (
+    WAIT_MS,
+    NewView,
+    View,
+    browser as browser,
+    needs_chromium,
+    new_view as new_view,
+    service as service,
+)
+from serve.voting_models import add_digits
+
+from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier
+from ellzero.smoothing.data import load_data
+from ellzero.smoothing.datasets import binarized
+from ellzero.smoothing.models import load_model
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    add_digits(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def voting_service(models: Path) -> Iterator[str]:
+    settings = {"ELLZERO_SERVE_MODELS": str(models), "ELLZERO_SERVE_JOBS": str(models / "jobs")}
+    with page_service(settings) as address:
+        yield address
+
+
+@pytest.fixture
+def voting(new_view: NewView, voting_service: str) -> View:
+    view = new_view(voting_service)
+    view.open()
+    expect(view.at("voting-body")).to_be_visible(timeout=WAIT_MS)
+    expect(view.page.locator("#voting-noisy canvas")).to_have_count(4, timeout=WAIT_MS)
+    return view
+
+
+def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) -> None:
+    voting.choose("voting-example", "4")
+    voting.choose("voting-alpha", "0.99")
+    voting.type(**{"voting-n": "3000"})
+    voting.at("voting-start").click()
+    voting.says("voting-progress", "votes were needed; seed ")
+    said = voting.at("voting-progress").inner_text()
+    seed = int(re.search(r"seed (\d+)", said)[1])  # type: ignore[index]
+    data = binarized(load_data("digits", "test"), 8)
+    fourth = data.inputs([data.labels.tolist().index(4)])[0]
+    classifier = SmoothedClassifier(load_model(models / "digits.safetensors").network, DiscreteNoise(1, "0.99"), 10)
+    (result,) = classifier.certify_many([fourth], Question.of(100, 3_000, "0.001", seed))
+    voting.shows("voting-radius", "abstain" if result.radius is None else str(result.radius))
+    counts = [int(text.replace(",", "")) for text in voting.page.locator("#voting-bars output").all_inner_texts()]
+    assert tuple(counts) == result.counts
+    assert f"{result.drawn:,} of 3,000 votes" in said
+
+
+def test_votes_are_seen_to_arrive_and_can_be_cancelled(voting: View) -> None:
+    voting.type(**{"voting-n": "10000000"})
+    voting.at("voting-start").click()
+    voting.says("voting-progress", "running: ", "of at most 10,000,100 votes", "s left")
+    first = voting.at("voting-progress").inner_text()
+    expect(voting.at("voting-progress")).not_to_have_text(first, timeout=WAIT_MS)
+    voting.at("voting-cancel").click()
+    voting.says("voting-progress", "The votes were cancelled")
+    expect(voting.at("voting-start")).to_be_enabled()
+
+
+def test_the_image_is_shown_under_each_noise(voting: View) -> None:
+    voting.type(**{"voting-alphas": "0.999, 0.5"})
+    expect(voting.page.locator("#voting-noisy canvas")).to_have_count(2, timeout=WAIT_MS)
+    changed = """() => {
+        const pixels = (canvas) => [...canvas.getContext("2d").getImageData(0, 0, 8, 8).data];
+        const own = pixels(document.querySelector("#voting-examples canvas"));
+        const count = (canvas) => pixels(canvas).filter((value, place) => value !== own[place]).length / 3;
+        return [...document.querySelectorAll("#voting-noisy canvas")].map(count);
+    }"""
+    little, much = voting.evaluate(changed)
+    assert little <= 3
+    assert 15 <= much <= 50
+
+
+def test_what_is_wrong_stands_by_its_field(voting: View) -> None:
+    voting.expected |= {422}
+    voting.type(**{"voting-alphas": "2"})
+    voting.says("voting-alphas-error", "alpha must be a rational number strictly between 0 and 1")
+    voting.type(**{"voting-alphas": "0.9", "voting-n": "0"})
+    voting.at("voting-start").click()
+    voting.says("voting-n-error", "n must be an integer from 1 to")
+
+
+def test_without_models_the_card_says_how_to_have_some(new_view: NewView) -> None:
+    view = new_view()
+    view.open()
+    view.says("voting-text", "ellzero serve --models FOLDER")
+    expect(view.at("voting-body")).to_be_hidden()
