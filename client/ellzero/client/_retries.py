@@ -1,6 +1,6 @@
 """When to ask again, and after how long. Every question may be repeated: answering it changes nothing.
 
-Asked again is after a connection that could not be made or broke, and after 502, 503 and 504: those pass. Not after
+Asked again is after a connection that could not be made or broke, and after 429, 502, 503, 504: those pass. Not after
 other errors, which would come again, and not after waiting in vain for an answer, be it here or that the service says
 it took too long: that would multiply the wait, and the work.
 """
