@@ -40,8 +40,8 @@ class Client:
     """Asks an ellzero service: radii, thresholds and plans as exact as ``ellzero.certificates`` computes them.
 
     ``timeout`` is how many seconds connecting may take, and every wait for more of an answer. A broken connection and
-    429, 502, 503 or 504 are tried again, at most ``retries`` times, with growing waits or when the service says. One client
-    keeps its connections and may be used by many threads. ``transport`` replaces the network, as in httpx2.
+    429, 502, 503 or 504 are tried again, at most ``retries`` times, with growing waits or when the service says. One
+    client keeps its connections and may be used by many threads. ``transport`` replaces the network, as in httpx2.
 
     Probabilities (``p``, ``p_b``) reach the service as exactly the numbers they are: a float as its binary value, text,
     Decimals and Fractions as written. A float ``alpha``, ``failure`` or ``power`` stands for its shortest decimal, so
