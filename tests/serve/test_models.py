@@ -20,12 +20,14 @@ from serve.running import Running, running
 from serve.test_batch import NPY, npy
 from serve.voting_models import CLASSES, FACTORY, NOISE, SHAPE, add_digits, add_misbehaving, add_model
 
+from ellzero.certificates import InvalidInput
 from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnded, ProblemReply, UnsendableValue
+from ellzero.serve.job_book import JobBook
 from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier
 from ellzero.smoothing.models import load_model
 
 X = np.random.default_rng(3).integers(0, 4, (3, *SHAPE))
-LONG = 3_000_000
+LONG = 19_000_000  # as many as a request may ask for, nearly
 PATIENCE = 60
 
 
@@ -269,6 +271,8 @@ def test_a_full_hall_answers_429_and_when_to_come_back(folder: Path, tmp_path: P
         assert refused.status_code == 429
         assert 1 <= int(refused.headers["retry-after"]) <= 60
         assert refused.json()["type"] == "urn:ellzero:problem:too-many"
+        never = post(service, "certify", model="small", x=X.tolist(), n=10)
+        assert (never.status_code, never.json()["detail"]) == (422, "x must be at most 2 inputs; got 3")
         httpx2.delete(f"{service.url}/v1/jobs/{jobs[0]}")
         with Client(service.url) as client:  # which comes back
             assert client.certify("small", X[0], n=10).n == 10
@@ -316,6 +320,27 @@ def test_a_model_that_is_added_is_found_on_sighup(folder: Path, tmp_path: Path) 
                 break
             time.sleep(0.05)
         assert names == ["first", "second"]
+
+
+def test_the_record_of_a_job_says_in_the_end_that_it_is_over(voting: Running, folder: Path) -> None:
+    """Also of one that was over before anybody could write that it had begun."""
+    jobs = [post(voting, "certify", model="small", x=X[0].tolist(), n=n, wait=0) for n in (1, 200, 5_000)]
+    for job in (answer.json()["id"] for answer in jobs if answer.status_code == 202):
+        httpx2.get(f"{voting.url}/v1/jobs/{job}?wait=20", timeout=PATIENCE)
+        for _ in range(200):
+            if json.loads((folder / "jobs" / f"{job}.json").read_bytes())["state"] == "done":
+                break
+            time.sleep(0.05)
+        assert json.loads((folder / "jobs" / f"{job}.json").read_bytes())["state"] == "done"
+
+
+def test_the_default_folder_of_jobs_must_be_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    JobBook(None).write("a" * 32, {"state": "done"})
+    (place,) = tmp_path.iterdir()
+    place.chmod(0o777)
+    with pytest.raises(InvalidInput, match="jobs must be given, since others have access"):
+        JobBook(None)
 
 
 # What goes wrong

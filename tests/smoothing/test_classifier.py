@@ -1,7 +1,9 @@
 """Smoothed prediction: the same votes whatever the batches are, early stops that change nothing, and clear errors."""
 
 import pickle
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -322,6 +324,44 @@ def test_memory_really_runs_out_and_is_survived() -> None:
     assert classifier.voter.batch_size < 1 << 20
 
 
+class FailsOnce(DiscreteNoise):
+    """A noise whose drawing runs out of memory at one block."""
+
+    def sample(self, x: Tensor, source: Any, count: int) -> Tensor:
+        if next(self.__dict__["fails"], False):
+            raise MemoryError
+        return super().sample(x, source, count)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_a_block_that_could_not_be_drawn_is_drawn_again_and_no_other_takes_its_place(
+    small_blocks: None, block: int
+) -> None:
+    noise = FailsOnce(3, "0.7")
+    noise.__dict__["fails"] = iter([False] * block + [True])
+    classifier = SmoothedClassifier(Counting(8, 3), noise, 3, feed="levels", batch_size=8)
+    xs, question = inputs(2), Question.of(8, 40, "0.01", 3, "never")
+    assert [untimed(result) for result in classifier.certify_many(xs, question)] == certify_all(8, xs, question)
+
+
+def test_threads_that_share_a_classifier_do_not_share_votes(small_blocks: None) -> None:
+    classifier = SmoothedClassifier(Counting(8, 3), NOISE, 3, feed="levels", batch_size=8)
+    xs, question = inputs(6), Question.of(20, 400, "0.01", 3, "never")
+    expected = certify_all(None, xs, question)
+    with ThreadPoolExecutor(6) as pool:
+        found = pool.map(lambda x: untimed(next(classifier.certify_many([x], question))), xs)
+        assert list(found) == expected
+
+
+def test_a_model_that_works_in_place_does_not_change_the_noise() -> None:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(8, 3))
+    classifier = SmoothedClassifier(
+        model, GaussianNoise("1/2", k=3), 3, preprocess=lambda given: given.sub_(0.3).div_(0.5), batch_size=64
+    )
+    first, second = (classifier.predict(inputs(1)[0], 500, "0.5", seed=3).counts for _ in range(2))
+    assert first == second
+
+
 def test_no_more_than_a_batch_is_ever_there() -> None:
     model = Counting(8, 3)
     classifier = SmoothedClassifier(model, NOISE, 3, feed="levels", batch_size=128)
@@ -367,6 +407,7 @@ def model_that(does: Callable[[Tensor], Any]) -> nn.Module:
         ),
         (lambda given: torch.zeros(len(given)), r"the model returned a tensor of shape \(\d+,\)"),
         (lambda given: [0], "the model returned list instead of a tensor"),
+        (lambda given: sys.exit(3), "the model raised SystemExit: 3"),
     ],
 )
 def test_a_model_that_fails_is_one_clear_error(does: Callable[[Tensor], Any], message: str) -> None:

@@ -178,3 +178,46 @@ def test_a_model_that_fails_once_is_asked_again() -> None:
     (again,) = classifier.certify_many([x], question(500))
     (expected,) = classifier_of(Counting(8, 3)).certify_many([x], question(500))
     assert untimed(again) == untimed(expected)
+
+
+def test_a_ballot_whose_look_fails_harms_no_other() -> None:
+    class Broken(CertifyBallot):
+        def _look(self) -> None:
+            raise ArithmeticError("it does not add up")
+
+    classifier = classifier_of(Gate())
+    hall = Hall(classifier.voter, 10)
+    xs = inputs(3)
+    broken = Broken(classifier.levels(xs[0]), NOISE, 3, question(50))
+    tickets = hall.submit([classifier.ballot(xs[1], question(50)), broken, classifier.ballot(xs[2], question(50))])
+    with pytest.raises(ArithmeticError, match="it does not add up"):
+        tickets[1].future.result(PATIENCE)
+    assert {tickets[place].future.result(PATIENCE).n for place in (0, 2)} == {50}
+    hall.close()
+
+
+def test_a_ballot_that_can_never_go_on_is_ended() -> None:
+    class Stuck(CertifyBallot):
+        def take(self, most: int, split: bool) -> None:
+            return None
+
+    classifier = classifier_of(Gate())
+    hall = Hall(classifier.voter, 10)
+    (ticket,) = hall.submit([Stuck(classifier.levels(inputs(1)[0]), NOISE, 3, question(50))])
+    with pytest.raises(ArithmeticError, match="a vote that cannot go on"):
+        ticket.future.result(PATIENCE)
+    hall.close()
+
+
+def test_a_model_that_would_end_the_process_ends_its_votes_only() -> None:
+    class Quitting(nn.Module):
+        def forward(self, levels: Tensor) -> Tensor:
+            raise KeyboardInterrupt
+
+    classifier = classifier_of(Quitting())
+    hall = Hall(classifier.voter, 10)
+    for _ in range(2):
+        (ticket,) = hall.submit([classifier.ballot(inputs(1)[0], question(50))])
+        with pytest.raises(ModelFailed, match="the model raised KeyboardInterrupt"):
+            ticket.future.result(PATIENCE)
+    hall.close()

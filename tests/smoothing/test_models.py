@@ -22,6 +22,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from ellzero.certificates import EllzeroError, InvalidInput
+from ellzero.smoothing import DiscreteNoise
 from ellzero.smoothing.architectures import ARCHITECTURES, build
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.models import (
@@ -43,7 +44,7 @@ FULL_CARD = ModelCard(
     5,
     feed="levels",
     config={"width": 6, "depth": 1},
-    noise={"family": "discrete", "k": 4, "alpha": "4/5"},
+    noise=dict(DiscreteNoise(4, "0.8").description()),
     data="digits",
     binarize=8,
     class_names=("cat", "dog", "naïve \N{FROG FACE}"),
@@ -691,3 +692,24 @@ def test_an_empty_folder_has_no_models(tmp_path: Path) -> None:
         with pytest.raises(UnknownModel) as refused:
             find_model("mnist", folder)
         assert one_line(refused.value) == f"no model in {folder} is called mnist; there are none"
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {"family": "discrete", "alpha": "0.9", "unit": "coordinate", "levels": 2, "channels": 1},
+        {"family": "discrete", "alpha": "0.9", "unit": "row", "levels": 17, "channels": 1},
+        {"family": "discrete", "alpha": "0.9", "unit": "pixel", "levels": 17, "channels": 3},
+        {"family": "discrete", "alpha": "2", "unit": "coordinate", "levels": 17, "channels": 1},
+        {"family": ["x"], "levels": 17},
+        {"family": "gaussian", "levels": 17},
+        {"levels": 17},
+        {"family": "discrete"},
+    ],
+)
+def test_noise_that_does_not_fit_the_inputs_is_refused(tmp_path: Path, noise: dict[str, Any]) -> None:
+    """A certificate for other levels than those of the inputs would be false."""
+    card = ModelCard("mlp", (1, 8, 8), 10, 17, noise=noise)
+    save_model(tmp_path / "model.safetensors", network_of(card), card)
+    with pytest.raises(BadModelFile, match="has a card that cannot be read"):
+        load_model(tmp_path / "model.safetensors")

@@ -99,6 +99,21 @@ def test_a_part_must_hold_what_its_name_promises(tmp_path: Path) -> None:
         records.table()
 
 
+def test_a_part_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+    """Two runs that began together in one empty folder: only one of them has its name there."""
+    one, other = Records(str(tmp_path)), Records(str(tmp_path))
+    one.begin(RUN)
+    one.write([(0, 1, RESULT)])
+    (tmp_path / "run.json").unlink()
+    part = next(tmp_path.glob("part-*"))
+    content = part.read_bytes()
+    part.unlink()
+    other.begin({**RUN, "seed": 6})
+    part.write_bytes(content)
+    with pytest.raises(BadResults, match="belongs to another run; remove it"):
+        other.table()
+
+
 def test_parts_without_a_run_are_not_taken_over(tmp_path: Path) -> None:
     records = Records(str(tmp_path))
     with pytest.raises(BadResults, match="holds no results yet"):

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
-from ellzero.certificates import Noise, saturation_bound
+from ellzero.certificates import Noise, Votes, saturation_bound
 from ellzero.certificates.engine import radius_bound
 from ellzero.certificates.listing import likely_radii
+from ellzero.certificates.votes import likely_lower_bound
 
 # Seconds on a machine of 2026; docs/benchmarks.md tells how the like are measured.
 _A_ROW = 7e-6
@@ -13,6 +14,7 @@ _A_RADIUS_OF_TWO_CLASSES = 5e-5
 _A_TAIL = 1e-3
 _A_NUMBER = 2e-5
 _A_PLAN = 1.0
+_LOOKS = 64  # of a vote, at most
 _HALF = Fraction(1, 2)
 
 
@@ -29,6 +31,14 @@ def two_class_seconds(noise: Noise, room: Fraction, d: int) -> float:
 def counts_seconds(noise: Noise, distinct: int, p: Fraction, d: int) -> float:
     """To find the radii of so many distinct counts, the largest of which speaks for p."""
     return min(distinct, _radii(noise, 1 - p, d) + 1) * 2 * _A_TAIL + walk_seconds(noise, p, d)
+
+
+def looks_seconds(noise: Noise, n: int, failure: Fraction, d: int, runner_up: bool) -> float:
+    """To look at votes now and then what they certify: radii up to that of n unanimous ones, by bisection of counts."""
+    reach = Fraction(likely_lower_bound(Votes(n, n, failure)))
+    if runner_up:
+        return _LOOKS * 2 * two_class_seconds(noise, 1 - reach, d)
+    return 2 * n.bit_length() * walk_seconds(noise, reach, d)
 
 
 def numbers_seconds(numbers: int) -> float:

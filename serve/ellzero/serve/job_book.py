@@ -6,6 +6,7 @@ A record says who does the job. Where that process has gone, the job is lost, an
 import os
 import re
 import socket
+import stat
 import tempfile
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from ellzero.certificates import InvalidInput
 from ellzero.tables.folder import Folder
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
@@ -26,10 +28,7 @@ class JobBook:
     """The records of jobs, by their ids."""
 
     def __init__(self, folder: str | None) -> None:
-        default = Path(tempfile.gettempdir()) / f"ellzero-jobs-{os.getuid()}"
-        if folder is None:
-            default.mkdir(mode=0o700, exist_ok=True)
-        self._folder = Folder(folder or str(default))
+        self._folder = Folder(folder or str(_own_folder()))
         self._folder.prepare()
 
     def write(self, job: str, record: Mapping[str, Any]) -> None:
@@ -56,13 +55,27 @@ class JobBook:
 
     def wants_cancel(self, job: str) -> bool:
         """Whether somebody has left word."""
-        return job + _CANCEL in self._folder.files()
+        try:
+            self._folder.read(job + _CANCEL)
+        except FileNotFoundError:
+            return False
+        return True
 
     def sweep(self) -> None:
         """Forget jobs that nobody has written of for a week."""
         old = time.time() - _KEPT_SECONDS
         names = [name for name, modified in self._folder.files().items() if modified < old]
         self._folder.remove([name for name in names if name.endswith((_RECORD, _CANCEL))])
+
+
+def _own_folder() -> Path:
+    """This user's folder among those of all users, and certainly nobody else's."""
+    folder = Path(tempfile.gettempdir()) / f"ellzero-jobs-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise InvalidInput("jobs", "given, since others have access to the default folder", str(folder))
+    return folder
 
 
 def _myself() -> dict[str, Any]:

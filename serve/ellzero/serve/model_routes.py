@@ -134,6 +134,8 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
             headers = {"location": f"/v1/jobs/{job.id}", "retry-after": "1"}
             return JsonResponse(answer, 202, headers)
         answer = job.answer()
+        if job.closed:
+            raise Problem(503, "the service is shutting down", headers={"retry-after": "5"})
         if answer.state != "done":
             raise Problem(500, answer.reason or "the votes could not be taken", "model-failed")
         return JsonResponse(answer.certificate or answer.prediction)

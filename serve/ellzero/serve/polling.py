@@ -5,9 +5,12 @@ import logging
 import secrets
 import time
 from dataclasses import asdict, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from ellzero.certificates import InvalidInput
+from ellzero.certificates.commands import duration
 from ellzero.client.answers import (
     CertifyAnswer,
     Example,
@@ -20,7 +23,7 @@ from ellzero.client.answers import (
     NoisyAnswer,
     PredictAnswer,
 )
-from ellzero.serve import deadline
+from ellzero.serve import costs, deadline
 from ellzero.serve.job_book import LOST, JobBook
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
@@ -85,6 +88,14 @@ class Job:
         if isinstance(self.question, CertifyQuestion):
             return replace(answer, certificate=self._certified(self.question, found))
         return replace(answer, prediction=self._predicted(found))
+
+    @property
+    def closed(self) -> bool:
+        """Whether it ended because the service did."""
+        from ellzero.smoothing.errors import HallClosed
+
+        ended = [ticket.future for ticket in self.tickets if ticket.future.done() and not ticket.future.cancelled()]
+        return any(isinstance(future.exception(), HallClosed) for future in ended)
 
     def cancel(self) -> None:
         for ticket in self.tickets:
@@ -154,6 +165,7 @@ class Polling:
         self._booths: Booths | None = None
         self._book: JobBook | None = None
         self._jobs: dict[str, Job] = {}
+        self._over: dict[str, JobAnswer] = {}
         self._watchers: set[asyncio.Task[None]] = set()
 
     def load(self) -> None:
@@ -212,6 +224,9 @@ class Polling:
             limit = self._settings.max_votes
             detail = f"this asks for {votes:,} votes, and a request may ask for {limit:,}; ask for fewer, or in parts"
             raise Problem(422, detail, "too-costly", limit_votes=limit)
+        if len(ballots) > self._settings.max_open_inputs:
+            raise InvalidInput("x", f"at most {self._settings.max_open_inputs} inputs", len(ballots))
+        self._afford(question, ballots)
         job = Job(question, booth, self._submitted(booth, ballots), seed)
         self._jobs[job.id] = job
         job.over.add_done_callback(lambda _: self._ended(job))
@@ -226,8 +241,8 @@ class Polling:
     async def announced(self, job: Job) -> JobAnswer:
         """A job that others may ask for from now on, in whatever process they come to."""
         if not job.noted:
-            job.noted = True
             await self._work.do(self._note, job)
+            job.noted = True
             watcher = asyncio.create_task(self._watch(job))
             self._watchers.add(watcher)
             watcher.add_done_callback(self._watchers.discard)
@@ -239,6 +254,8 @@ class Polling:
         if mine is not None:
             await self.settled(mine, wait)
             return mine.answer()
+        if job in self._over:
+            return self._over[job]
         until = time.monotonic() + min(wait, max(0.0, deadline.remaining() - _SPARE_SECONDS))
         while True:
             found = await self._read(job)
@@ -249,6 +266,8 @@ class Polling:
     async def cancel(self, job: str) -> JobAnswer:
         """End a job, in whatever process it is. What is over already stays as it is."""
         mine = self._jobs.get(job)
+        if mine is None and job in self._over:
+            return self._over[job]
         if mine is None:
             found = await self._read(job)
             if found.state in ("waiting", "running") and self._book is not None:
@@ -278,6 +297,17 @@ class Polling:
             _LOG.exception("a model cannot be loaded")
             raise Problem(500, f"the model {name} cannot be loaded: {error.reason}") from None
 
+    def _afford(self, question: VoteQuestion, ballots: list[Any]) -> None:
+        """Refuse noises whose radii would keep all who vote with this model waiting while they are looked up."""
+        noise = getattr(ballots[0].noise, "noise", None)
+        if noise is None or not isinstance(question, CertifyQuestion):
+            return
+        d = ballots[0].noise.dimension(ballots[0].x.shape)
+        seconds = costs.looks_seconds(noise, question.n, Fraction(ballots[0].question.failure), d, question.runner_up)
+        if seconds > self._settings.max_seconds:
+            detail = f"with this α and n looking up radii would take about {duration(seconds)}; ask for less"
+            raise Problem(422, detail, "too-costly", limit_seconds=self._settings.max_seconds)
+
     def _submitted(self, booth: "Booth", ballots: list[Any]) -> "list[Ticket]":
         from ellzero.serve.booths import too_many
         from ellzero.smoothing.errors import HallClosed, HallFull
@@ -295,19 +325,23 @@ class Polling:
         self._metrics.jobs.labels(answer.kind, answer.state).inc()
         if answer.state == "failed":
             _LOG.warning("votes failed", extra={"fields": {"job": job.id, "reason": answer.reason}})
-        over = [each for each in self._jobs.values() if each.over.done()]
-        for old in over[: max(0, len(over) - _KEPT)]:
-            del self._jobs[old.id]
+        # Nobody knows the id of a job that was answered at once; of others the answer is kept, not the inputs.
+        self._jobs.pop(job.id, None)
+        self._over[job.id] = answer
+        while len(self._over) > _KEPT:
+            del self._over[next(iter(self._over))]
 
     async def _watch(self, job: Job) -> None:
         """Write of a job until it is over, and look whether somebody wants it cancelled."""
         assert self._book is not None
-        while not job.over.done():
+        over = False
+        while not over:
             await asyncio.wait([job.over], timeout=_NOTE_SECONDS)
             try:
-                if await asyncio.to_thread(self._book.wants_cancel, job.id):
+                if not job.over.done() and await asyncio.to_thread(self._book.wants_cancel, job.id):
                     job.cancel()
                     await asyncio.wait([job.over])
+                over = job.over.done()  # and is written of once more, for those who ask elsewhere
                 await asyncio.to_thread(self._note, job)
             except Exception:
                 _LOG.exception("a job could not be written of", extra={"fields": {"job": job.id}})

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any
 
+from ellzero.certificates import Inconsistent
+from ellzero.certificates.stopping import stopping_when
 from ellzero.smoothing.ballots import Ballot
-from ellzero.smoothing.errors import HallClosed, HallFull
-from ellzero.smoothing.voting import Voter
+from ellzero.smoothing.errors import HallClosed, HallFull, ModelFailed
+from ellzero.smoothing.voting import LookFailed, Voter
 
 _LOG = logging.getLogger(__name__)
 
@@ -97,11 +99,17 @@ class Hall:
         while (tickets := self._next()) is not None:
             try:
                 start = time.perf_counter()
-                served = self._voter.step([ticket.ballot for ticket in tickets])
+                with stopping_when(lambda: self._closing):
+                    served = self._voter.step([ticket.ballot for ticket in tickets])
                 self._seconds += time.perf_counter() - start
                 self._told(tickets, served)
-            except Exception as error:
-                self._failed(tickets, error)
+                if not served:  # every open ballot can use samples: one that cannot would be asked for ever
+                    _settle(tickets[0], Inconsistent("a vote that cannot go on"))
+            except LookFailed as failed:
+                self._told(tickets, [ticket.ballot for ticket in tickets])
+                self._look_failed(tickets, failed)
+            except BaseException as error:
+                self._failed(tickets, _as_error(error))
         for ticket in self._tickets:
             _settle(ticket, HallClosed())
         self._tickets.clear()
@@ -138,15 +146,27 @@ class Hall:
         _LOG.warning("a batch of %d ballots failed, and each is tried alone: %s", len(tickets), error)
         for ticket in tickets:
             try:
-                served = self._voter.step([ticket.ballot])
-                self._told([ticket], served)
-            except Exception as own:
-                self._failed([ticket], own)
+                self._told([ticket], self._voter.step([ticket.ballot]))
+            except LookFailed as failed:
+                self._look_failed([ticket], failed)
+            except BaseException as own:
+                self._failed([ticket], _as_error(own))
+
+    def _look_failed(self, tickets: list[Ticket], failed: LookFailed) -> None:
+        errors = {id(ballot): error for ballot, error in failed.failures}
+        for ticket in tickets:
+            if id(ticket.ballot) in errors:
+                _settle(ticket, errors[id(ticket.ballot)])
+
+
+def _as_error(error: BaseException) -> Exception:
+    """What a model raises to end its process must not end this thread, nor whoever waits for it."""
+    return error if isinstance(error, Exception) else ModelFailed(f"raised {type(error).__name__}")
 
 
 def _settle(ticket: Ticket, outcome: object) -> None:
     """Tell whoever waits, unless nobody does."""
-    if not ticket.future.set_running_or_notify_cancel():
+    if ticket.future.done() or not ticket.future.set_running_or_notify_cancel():
         return
     if isinstance(outcome, Exception):
         ticket.future.set_exception(outcome)

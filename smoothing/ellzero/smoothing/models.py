@@ -19,6 +19,7 @@ from ellzero.certificates import EllzeroError, InvalidInput
 from ellzero.smoothing.architectures import build
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.inputs import Feed
+from ellzero.smoothing.noises import noise_from
 
 T = TypeVar("T")
 _KEY = "ellzero"
@@ -70,6 +71,11 @@ class ModelCard:
             _positive(card.num_classes - 1)
             _positive(card.levels - 1)
             Feed.of(card.feed)
+            if card.noise:
+                noise = noise_from(card.noise)
+                noise.check_shape(torch.Size(card.shape))
+                if noise.levels != card.levels:
+                    raise ValueError(f"noise for {noise.levels} levels does not fit inputs of {card.levels}")
             return card
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             if isinstance(error, BadModelFile):

@@ -20,6 +20,8 @@ def noise_from(description: Mapping[str, Any]) -> NoiseFamily:
         return UniformNoise(description["gamma"], k=k)
     if family != "discrete":
         raise InvalidInput("noise", " or ".join(FAMILIES), family)
+    if description.get("unit") not in list(Unit):
+        raise InvalidInput("unit", " or ".join(Unit), description.get("unit"))
     unit = Unit(description["unit"])
     channels = int(description["channels"]) if unit is Unit.PIXEL else None
     return DiscreteNoise(k, description["alpha"], unit=unit, channels=channels)

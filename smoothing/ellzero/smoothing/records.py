@@ -4,10 +4,12 @@ A part holds whole inputs, appears whole or not at all, and is named by the firs
 can be seen, a part written twice is the same part, and a stopped run goes on.
 """
 
+import hashlib
 import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ from ellzero.tables.folder import Folder
 _MANIFEST = "run.json"
 _PART = re.compile(r"part-(\d{9})-(\d{9})\.parquet", re.ASCII)
 _VERSION = 1
+_RUN = b"ellzero run"
 SCHEMA = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),
@@ -75,7 +78,7 @@ class Records:
             self.folder.prepare()
             content = {"format": "ellzero results", "version": _VERSION, **run}
             self.folder.write(_MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
-            return
+            known = self.manifest() or {}  # of two runs that begin together one has written last
         for key, value in run.items():
             if known.get(key) != value:
                 raise BadResults(
@@ -91,7 +94,8 @@ class Records:
     def write(self, rows: Sequence[tuple[int, int, Certified]]) -> str:
         """Put the results of consecutive inputs, given as (index, label, result); the name of their part."""
         name = f"part-{rows[0][0]:09d}-{rows[-1][0]:09d}.parquet"
-        table = pa.Table.from_pylist([_row(*row) for row in rows], schema=SCHEMA)
+        schema = SCHEMA.with_metadata({_RUN: self._digest})
+        table = pa.Table.from_pylist([_row(*row) for row in rows], schema=schema)
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
         self.folder.write(name, content.getvalue())
@@ -103,11 +107,15 @@ class Records:
         for first, last in self._parts():
             name = f"part-{first:09d}-{last:09d}.parquet"
             try:
-                part = pq.read_table(pa.BufferReader(self.folder.read(name)), schema=SCHEMA)
-            except (pa.ArrowException, FileNotFoundError) as error:
+                part = pq.read_table(pa.BufferReader(self.folder.read(name)))
+                written_by = (part.schema.metadata or {}).get(_RUN)
+                part = part.cast(SCHEMA)
+            except (pa.ArrowException, FileNotFoundError, ValueError) as error:
                 raise BadResults(
                     f"{self.uri}/{name}", "is damaged; remove it and run the same command again"
                 ) from error
+            if written_by != self._digest:
+                raise BadResults(f"{self.uri}/{name}", "belongs to another run; remove it and run the command again")
             if part["index"].to_pylist() != list(range(first, last + 1)):
                 raise BadResults(f"{self.uri}/{name}", "does not hold the inputs that its name promises")
             parts.append(part)
@@ -117,6 +125,11 @@ class Records:
         indices = rows["index"].to_pylist()
         once = [place for place, index in enumerate(indices) if place == 0 or indices[place - 1] != index]
         return rows.take(once)
+
+    @cached_property
+    def _digest(self) -> bytes:
+        """Says which run a part belongs to."""
+        return hashlib.sha256(json.dumps(self.manifest(), sort_keys=True).encode()).hexdigest().encode()
 
     def _parts(self) -> list[tuple[int, int]]:
         found = (_PART.fullmatch(name) for name in self.folder.files())

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Protocol
 
 from ellzero.certificates import (
+    Bounds,
     Votes,
     anytime_lower_bound,
     bounds_from_counts,
@@ -190,6 +191,7 @@ class Steps:
 def rule_for(noise: NoiseFamily, d: int, n: int, failure: Fraction, stopping: Stopping, runner_up: bool) -> Rule:
     """The rule of a certification; all inputs of a data set share it, and what it has found out."""
     if runner_up:
+        noise.two_class_radius(Bounds(1.0, 0.0), d)  # a noise that has no such certificate says so before any vote
         return RunnerUp(noise, d, failure)
     if stopping is Stopping.ANYTIME:
         return Anytime(noise, d, failure)

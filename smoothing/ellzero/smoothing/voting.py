@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any, TypeVar
 
 import torch
@@ -33,6 +34,14 @@ class Options:
     compile: bool = False
 
 
+class LookFailed(Exception):
+    """Ballots that could not say what their votes mean, each with its error. Never leaves the package."""
+
+    def __init__(self, failures: list[tuple[Ballot[Any], Exception]]) -> None:
+        super().__init__(failures)
+        self.failures = failures
+
+
 class Voter:
     """Runs one model on one device for any number of ballots, each with its own noise."""
 
@@ -43,8 +52,8 @@ class Voter:
             self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._called: Callable[[Tensor], Any] = torch.compile(self._model) if options.compile else self._model
         self._batch_size = options.batch_size
-        self._block_name: tuple[bytes, Stage, int] | None = None
-        self._block = torch.empty(0)
+        self._kept: tuple[tuple[bytes, Stage, int], Tensor] | None = None
+        self._lock = RLock()
         self.last_batch = 0  # how many samples the last one had
 
     @property
@@ -65,7 +74,11 @@ class Voter:
                     more = False
             if not opened:
                 return
-            for ballot in self.step(opened):
+            try:
+                served = self.step(opened)
+            except LookFailed as failed:
+                raise failed.failures[0][1] from None
+            for ballot in served:
                 if progress is not None:
                     progress(ballot)
             while opened and (result := opened[0].result()) is not None:
@@ -73,9 +86,15 @@ class Voter:
                 yield result
 
     def step(self, ballots: Iterable[Ballot[R]]) -> list[Ballot[R]]:
-        """Draw one batch for the ballots, first come first served; those that got votes."""
+        """Draw one batch for the ballots, first come first served; those that got votes. Threads take turns.
+
+        ``LookFailed`` if ballots could not say what their votes mean; all others have counted theirs then.
+        """
+        with self._lock:
+            return self._step(list(ballots))
+
+    def _step(self, ballots: list[Ballot[R]]) -> list[Ballot[R]]:
         look()
-        ballots = list(ballots)
         if self._batch_size is None:
             self._batch_size = self._fitting(ballots[0])
         taken = self._taken(ballots, self._batch_size)
@@ -89,26 +108,32 @@ class Voter:
             if not _is_memory(error):
                 raise
             self._halve(error)
-            return self.step(ballots)
+            return self._step(ballots)
         self.last_batch = len(votes)
         at = 0
+        failures: dict[int, tuple[Ballot[R], Exception]] = {}
         for ballot, piece in taken:
             labels = votes[at : at + piece.size]
-            ballot.count(torch.bincount(labels, minlength=self.classes).tolist())
             at += piece.size
+            try:
+                ballot.count(torch.bincount(labels, minlength=self.classes).tolist())
+            except Exception as error:
+                failures.setdefault(id(ballot), (ballot, error))
+        if failures:
+            raise LookFailed(list(failures.values()))
         return list({id(ballot): ballot for ballot, _ in taken}.values())
 
     def forward(self, samples: Tensor) -> Tensor:
         """What the model says of noisy samples, by class: checked to be a number for each class and sample."""
         fed = to_model(samples, self.levels, self.options.feed)
-        if self.options.preprocess is not None:
-            fed = self.options.preprocess(fed)
-        if self.options.channels_last and fed.dim() == 4:
-            fed = fed.contiguous(memory_format=torch.channels_last)
         with torch.inference_mode(), self._precision():
             try:
+                if self.options.preprocess is not None:
+                    fed = self.options.preprocess(fed)
+                if self.options.channels_last and fed.dim() == 4:
+                    fed = fed.contiguous(memory_format=torch.channels_last)
                 scores = self._called(fed)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 if _is_memory(error):
                     raise
                 reason = (str(error) or "no reason given").splitlines()[0]
@@ -118,17 +143,20 @@ class Voter:
     def samples_of(self, ballot: Ballot[Any], piece: Piece) -> Tensor:
         """The noisy samples of a piece. A block is always drawn as a whole, so that its parts fit together."""
         name = (ballot.key, piece.stage, piece.block)
-        if self._block_name != name:  # kept, since batches smaller than a block take it in pieces
-            self._block_name = name
+        kept = self._kept
+        if kept is None or kept[0] != name:
+            self._kept = None  # nothing is kept while a block is drawn, which may fail
             source = open_source(*name, self.device)
-            self._block = ballot.noise.sample(ballot.x.to(self.device), source, ballot.block)
-        return self._block[piece.start : piece.stop]
+            kept = name, ballot.noise.sample(ballot.x.to(self.device), source, ballot.block)
+            self._kept = kept  # since batches smaller than a block take it in pieces
+        return kept[1][piece.start : piece.stop]
 
     def _votes(self, taken: list[tuple[Ballot[R], Piece]]) -> Tensor:
         drawn = [self.samples_of(ballot, piece) for ballot, piece in taken]
         if len({samples.dtype for samples in drawn}) > 1:  # discrete noise gives levels, continuous noise scaled values
             drawn = [to_model(samples, self.levels, self.options.feed) for samples in drawn]
-        samples = drawn[0] if len(drawn) == 1 else torch.cat(drawn)
+        # A copy in any case: a model may work in place, and blocks are kept.
+        samples = drawn[0].clone() if len(drawn) == 1 else torch.cat(drawn)
         count = len(samples)
         if self.options.compile and self._batch_size is not None and count < self._batch_size:
             # A compiled model is compiled anew for every other shape.
@@ -154,10 +182,10 @@ class Voter:
     def _fitting(self, ballot: Ballot[R]) -> int:
         with torch.inference_mode(), self._precision():
             one = to_model(ballot.x.to(self.device).unsqueeze(0), self.levels, self.options.feed)
-            one = one if self.options.preprocess is None else self.options.preprocess(one)
             try:
+                one = one if self.options.preprocess is None else self.options.preprocess(one)
                 return fitting_batch_size(self._model, one)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 if _is_memory(error):
                     raise OutOfMemory(str(self.device)) from error
                 reason = (str(error) or "no reason given").splitlines()[0]
