@@ -1,27 +1,23 @@
 """The models of a service: known by their cards, loaded when they are first asked for. Needs torch."""
 
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from ellzero.certificates import InvalidInput
 from ellzero.client.answers import ModelInfo
+from ellzero.serve.exhibits import noise_for
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
-from ellzero.serve.questions import CertifyQuestion, NoisyQuestion, VoteQuestion
+from ellzero.serve.questions import CertifyQuestion, VoteQuestion
 from ellzero.serve.settings import ServeSettings
 from ellzero.smoothing.ballots import Ballot, CertifyBallot, PredictBallot, Question
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.data import DIGITS, load_data
-from ellzero.smoothing.datasets import ArrayData, binarized
 from ellzero.smoothing.devices import find_device
 from ellzero.smoothing.errors import UnknownModel
-from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.hall import Hall, Observer
 from ellzero.smoothing.models import ModelCard, digest_of, find_model, load_model, model_names, read_card
 from ellzero.smoothing.noises import noise_from
-from ellzero.smoothing.streams import Stage, open_source, stream_key
 
 MOST_INPUTS = 256
 
@@ -33,41 +29,6 @@ class Booth:
         self.name, self.card, self.digest = name, card, digest
         self.classifier, self.hall = classifier, hall
 
-    @cached_property
-    def examples(self) -> ArrayData:
-        """Inputs to try the model on, one of each class and none that it was trained on, where its data ships."""
-        if self.card.data != DIGITS:
-            raise Problem(404, f"there are no examples for {self.name}: only the digits ship with the service")
-        data = load_data(DIGITS, "test")
-        if self.card.binarize is not None:
-            data = binarized(data, self.card.binarize)
-        if data.shape != self.card.shape or data.levels != self.card.levels:
-            raise Problem(404, f"there are no examples for {self.name}: the digits do not fit it")
-        labels = data.labels.tolist()
-        firsts = [labels.index(label) for label in sorted(set(labels))]
-        return ArrayData(data.name, data.inputs(firsts), data.labels[firsts], data.levels, data.class_names)
-
-    def noisy(self, question: NoisyQuestion) -> tuple[NoiseFamily, list[Any]]:
-        """An example under the noise that is asked for, as the first vote of a stage of its own."""
-        chosen, noise = self.examples, self.noise_of(question)
-        if question.example >= len(chosen.labels):
-            raise InvalidInput("example", f"an integer from 0 to {len(chosen.labels) - 1}", question.example)
-        x = self.classifier.levels(chosen.inputs([question.example])[0])
-        source = open_source(stream_key(question.seed, noise.tag, x), Stage.SHOW, 0, x.device)
-        shown: list[Any] = noise.sample(x, source, 1)[0].tolist()
-        return noise, shown
-
-    def noise_of(self, question: VoteQuestion | NoisyQuestion) -> NoiseFamily:
-        """The noise that the model was trained with, with the question's α if it has one."""
-        trained = dict(self.card.noise) or {"family": "discrete", "levels": self.card.levels, "unit": "coordinate"}
-        if question.alpha is not None:
-            if trained["family"] != "discrete":
-                raise InvalidInput("alpha", f"left out for {trained['family']} noise", question.alpha)
-            trained["alpha"] = question.alpha
-        elif trained["family"] == "discrete" and "alpha" not in trained:
-            raise InvalidInput("alpha", "given: the model does not say what it was trained with", None)
-        return noise_from(trained)
-
     def ballots(self, question: VoteQuestion, x: Any, seed: int) -> list[Ballot[Any]]:
         """The votes on an input, or on several stacked ones."""
         levels = self.classifier.levels(x)
@@ -78,7 +39,7 @@ class Booth:
             raise InvalidInput("x", f"of shape {list(self.card.shape)}, or several of them stacked", list(shape))
         if len(levels) > MOST_INPUTS:
             raise InvalidInput("x", f"at most {MOST_INPUTS} inputs", len(levels))
-        noise, classes = self.noise_of(question), self.card.num_classes
+        noise, classes = noise_for(self.card, question.alpha), self.card.num_classes
         if isinstance(question, CertifyQuestion):
             asked = Question.of(question.n0, question.n, question.failure, seed, question.stopping, question.runner_up)
             return [CertifyBallot(one, noise, classes, asked) for one in levels]
@@ -92,6 +53,7 @@ class Booths:
         self._settings, self._metrics = settings, metrics
         self._folder = Path(settings.models or "")
         self._device = find_device(settings.device)
+        self._cards: dict[str, ModelCard] = {}
         self._infos: dict[str, ModelInfo] = {}
         self._booths: dict[str, Booth] = {}
         self._lock = Lock()
@@ -100,20 +62,26 @@ class Booths:
         """Look which models there are; those in memory stay as they are."""
         if not self._folder.is_dir():
             raise InvalidInput("models", "a folder that is there", str(self._folder))
-        infos = {}
+        cards, infos = {}, {}
         for name in model_names(self._folder):
             path = find_model(name, self._folder)
-            infos[name] = _info(name, read_card(path), digest_of(path))
-        self._infos = infos
+            cards[name] = read_card(path)
+            infos[name] = _info(name, cards[name], digest_of(path))
+        self._cards, self._infos = cards, infos
 
     def infos(self) -> list[ModelInfo]:
         """What is known of each model."""
         return list(self._infos.values())
 
+    def card(self, name: str) -> ModelCard:
+        """What a model says of itself, without loading it."""
+        if name not in self._cards:
+            raise UnknownModel("model", name, tuple(self._cards))
+        return self._cards[name]
+
     def booth(self, name: str) -> Booth:
         """A model in memory; it is loaded now if nobody has asked for it before."""
-        if name not in self._infos:
-            raise UnknownModel("model", name, tuple(self._infos))
+        self.card(name)
         with self._lock:
             if name not in self._booths:
                 self._booths[name] = self._opened(name)

@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from pydantic import TypeAdapter
+
 from ellzero.certificates import InvalidInput
 from ellzero.certificates.commands import duration
 from ellzero.client.answers import (
@@ -34,11 +36,12 @@ from ellzero.serve.work import Work
 if TYPE_CHECKING:
     from ellzero.serve.booths import Booth, Booths
     from ellzero.smoothing.hall import Ticket
+    from ellzero.smoothing.models import ModelCard
 
 _LOG = logging.getLogger(__name__)
 _NOTE_SECONDS = 1.0  # how often a job is written of
 _SPARE_SECONDS = 1.0  # of a request's time, to write its answer
-_KEPT = 1_000  # jobs that are over and still in memory
+_RECORD = TypeAdapter(JobAnswer)
 
 
 class Job:
@@ -165,7 +168,6 @@ class Polling:
         self._booths: Booths | None = None
         self._book: JobBook | None = None
         self._jobs: dict[str, Job] = {}
-        self._over: dict[str, JobAnswer] = {}
         self._watchers: set[asyncio.Task[None]] = set()
 
     def load(self) -> None:
@@ -177,8 +179,9 @@ class Polling:
 
             self._booths = Booths(self._settings, self._metrics)
             self._book = JobBook(self._settings.jobs)
-            self._book.sweep()
         self._booths.load()
+        if self._book is not None:
+            self._book.sweep()
         _LOG.info("models found", extra={"fields": {"models": len(self._booths.infos())}})
 
     def close(self) -> None:
@@ -197,26 +200,18 @@ class Polling:
 
     async def examples(self, question: ExamplesQuestion) -> ExamplesAnswer:
         """Inputs to try a model on."""
-        booth = await self._work.do(self._booth, question.model)
-        chosen = await self._work.do(lambda: booth.examples)
-        inputs = chosen.inputs(range(len(chosen.labels))).tolist()
-        listed = [
-            Example(index, label, x)
-            for index, (label, x) in enumerate(zip(chosen.labels.tolist(), inputs, strict=True))
-        ]
-        return ExamplesAnswer(model=booth.name, data=chosen.name, examples=listed)
+        card = self._card(question.model)
+        return await self._work.do(_examples, question.model, card)
 
     async def noisy(self, question: NoisyQuestion) -> NoisyAnswer:
         """An example under noise."""
-        booth = await self._work.do(self._booth, question.model)
-        noise, x = await self._work.do(booth.noisy, question)
-        return NoisyAnswer(
-            model=booth.name, index=question.example, x=x, noise=dict(noise.description()), seed=question.seed
-        )
+        card = self._card(question.model)
+        return await self._work.do(_noisy, question, card)
 
     async def begin(self, question: VoteQuestion, x: Any) -> Job:
         """Take the votes of a request."""
-        booth = await self._work.do(self._booth, question.model)
+        self._card(question.model)
+        booth = await self._work.do(self._booth, self._booths, question.model)
         seed = secrets.randbelow(MOST_SEED + 1) if question.seed is None else question.seed
         ballots = await self._work.do(booth.ballots, question, x, seed)
         votes = sum(ballot.total for ballot in ballots)
@@ -243,6 +238,7 @@ class Polling:
         if not job.noted:
             await self._work.do(self._note, job)
             job.noted = True
+            self._jobs[job.id] = job
             watcher = asyncio.create_task(self._watch(job))
             self._watchers.add(watcher)
             watcher.add_done_callback(self._watchers.discard)
@@ -254,8 +250,6 @@ class Polling:
         if mine is not None:
             await self.settled(mine, wait)
             return mine.answer()
-        if job in self._over:
-            return self._over[job]
         until = time.monotonic() + min(wait, max(0.0, deadline.remaining() - _SPARE_SECONDS))
         while True:
             found = await self._read(job)
@@ -266,8 +260,6 @@ class Polling:
     async def cancel(self, job: str) -> JobAnswer:
         """End a job, in whatever process it is. What is over already stays as it is."""
         mine = self._jobs.get(job)
-        if mine is None and job in self._over:
-            return self._over[job]
         if mine is None:
             found = await self._read(job)
             if found.state in ("waiting", "running") and self._book is not None:
@@ -282,20 +274,26 @@ class Polling:
         record = None if self._book is None else await self._work.do(self._book.read, job)
         if record is None:
             raise Problem(404, "there is no job of this id, or it is more than a week old")
-        return _restored(record)
+        return _RECORD.validate_python(record)
 
-    def _booth(self, name: str) -> "Booth":
+    def _card(self, name: str) -> "ModelCard":
         if self._booths is None:
             raise Problem(404, "this service has no models; ELLZERO_SERVE_MODELS names a folder of them", field="model")
+        from ellzero.smoothing.errors import UnknownModel
+
+        try:
+            return self._booths.card(name)
+        except UnknownModel as error:
+            raise Problem(404, str(error), field="model") from None
+
+    def _booth(self, booths: "Booths", name: str) -> "Booth":
         from ellzero.smoothing.errors import BadModelFile, UnknownModel
 
         try:
-            return self._booths.booth(name)
-        except UnknownModel as error:
-            raise Problem(404, str(error), field="model") from None
-        except BadModelFile as error:
+            return booths.booth(name)
+        except (BadModelFile, UnknownModel) as error:
             _LOG.exception("a model cannot be loaded")
-            raise Problem(500, f"the model {name} cannot be loaded: {error.reason}") from None
+            raise Problem(500, f"the model {name} cannot be loaded: {error}") from None
 
     def _afford(self, question: VoteQuestion, ballots: list[Any]) -> None:
         """Refuse noises whose radii would keep all who vote with this model waiting while they are looked up."""
@@ -325,11 +323,8 @@ class Polling:
         self._metrics.jobs.labels(answer.kind, answer.state).inc()
         if answer.state == "failed":
             _LOG.warning("votes failed", extra={"fields": {"job": job.id, "reason": answer.reason}})
-        # Nobody knows the id of a job that was answered at once; of others the answer is kept, not the inputs.
-        self._jobs.pop(job.id, None)
-        self._over[job.id] = answer
-        while len(self._over) > _KEPT:
-            del self._over[next(iter(self._over))]
+        if not job.noted:  # nobody knows its id; of others its watcher writes the end first
+            self._jobs.pop(job.id, None)
 
     async def _watch(self, job: Job) -> None:
         """Write of a job until it is over, and look whether somebody wants it cancelled."""
@@ -343,6 +338,8 @@ class Polling:
                     await asyncio.wait([job.over])
                 over = job.over.done()  # and is written of once more, for those who ask elsewhere
                 await asyncio.to_thread(self._note, job)
+                if over:
+                    self._jobs.pop(job.id, None)  # the book has it; its inputs need not stay
             except Exception:
                 _LOG.exception("a job could not be written of", extra={"fields": {"job": job.id}})
 
@@ -354,22 +351,22 @@ class Polling:
             self._book.write(job.id, asdict(answer))
 
 
-def _restored(record: dict[str, Any]) -> JobAnswer:
-    certificate, prediction = record.pop("certificate", None), record.pop("prediction", None)
-    return JobAnswer(
-        **record,
-        certificate=None if certificate is None else _certificate(certificate),
-        prediction=None if prediction is None else _prediction(prediction),
+def _examples(name: str, card: "ModelCard") -> ExamplesAnswer:
+    from ellzero.serve.exhibits import examples_of
+
+    chosen = examples_of(name, card)
+    inputs = chosen.inputs(range(len(chosen.labels))).tolist()
+    listed = [
+        Example(index, label, x) for index, (label, x) in enumerate(zip(chosen.labels.tolist(), inputs, strict=True))
+    ]
+    return ExamplesAnswer(model=name, data=chosen.name, examples=listed)
+
+
+def _noisy(question: NoisyQuestion, card: "ModelCard") -> NoisyAnswer:
+    from ellzero.serve.exhibits import examples_of, noise_for, noisy_example
+
+    noise = noise_for(card, question.alpha)
+    x = noisy_example(examples_of(question.model, card), question.example, noise, question.seed)
+    return NoisyAnswer(
+        model=question.model, index=question.example, x=x, noise=dict(noise.description()), seed=question.seed
     )
-
-
-def _certificate(fields: dict[str, Any]) -> CertifyAnswer:
-    fields = {name: value for name, value in fields.items() if name != "conventions"}
-    results = [InputCertificate(**each) for each in fields.pop("results")]
-    return CertifyAnswer(results=results, **fields)
-
-
-def _prediction(fields: dict[str, Any]) -> PredictAnswer:
-    fields = {name: value for name, value in fields.items() if name != "conventions"}
-    results = [InputPrediction(**each) for each in fields.pop("results")]
-    return PredictAnswer(results=results, **fields)
