@@ -1,4 +1,4 @@
-"""The client without a server: the methods of `ellzero.client.Client`, answered from a table in this process."""
+"""The client without a server: what `ellzero.client.Client` asks of tables, answered from one in this process."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -31,8 +31,9 @@ _FAILURE = "0.001"
 class LocalClient:
     """Answers from the table at a path or URI, by default the one that ships; what it lacks is computed here.
 
-    The methods of `ellzero.client.Client`, with the same answers. A value that is not allowed is a ValueError of both,
-    here ``ellzero.certificates.InvalidInput``.
+    The methods of `ellzero.client.Client` that need no model, with the same answers; a model's votes without a server
+    are those of `ellzero.smoothing.SmoothedClassifier`. A value that is not allowed is a ValueError of both, here
+    ``ellzero.certificates.InvalidInput``.
     """
 
     def __init__(self, table: str | PathLike[str] | None = None) -> None:
