@@ -23,7 +23,7 @@ _PROBE_VOTES = 256
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Where inputs come from, in words that every worker understands."""
 
     uri: str
@@ -43,7 +43,7 @@ class Run:
 
     model: str
     allowed: tuple[str, ...]
-    source: Source
+    source: DataSource
     noise: Mapping[str, Any]
     question: Question
     device: str

@@ -3,14 +3,13 @@
 import json
 import os
 import secrets
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ellzero.certificates import InvalidInput, MissingExtra
+from ellzero.certificates import MissingExtra
 from ellzero.certificates._inputs import integer
 from ellzero.certificates.commands import Command, Whole, announce, counted, notice
 from ellzero.precompute.executors import Share
@@ -18,66 +17,18 @@ from ellzero.precompute.placing import Place, place_options, stops_cleanly
 from ellzero.precompute.reporting import Progress, progress_of
 from ellzero.smoothing.architectures import ARCHITECTURES
 from ellzero.smoothing.ballots import Question
-from ellzero.smoothing.certifying import Run, Source, certify_parts, check_fit, parts, votes_per_second
-from ellzero.smoothing.data import SPLITS
+from ellzero.smoothing.certifying import Run, certify_parts, check_fit, parts, votes_per_second
 from ellzero.smoothing.datasets import DataSet
 from ellzero.smoothing.devices import find_device
-from ellzero.smoothing.errors import BadData, BadResults
+from ellzero.smoothing.errors import BadResults
 from ellzero.smoothing.metrics import Outcome, Report, summarize
 from ellzero.smoothing.models import ModelCard, digest_of, find_model, read_card
-from ellzero.smoothing.noises import FAMILIES, in_words, noise_from
+from ellzero.smoothing.noises import in_words, noise_from
+from ellzero.smoothing.options import DataAsked, NoiseAsked, data_options, factory_option, noise_options
 from ellzero.smoothing.plots import plot_reports
 from ellzero.smoothing.records import Records
 from ellzero.smoothing.rules import Stopping
 from ellzero.smoothing.training import Epoch, Recipe, Training
-
-_ALLOW = "ELLZERO_ALLOW_FACTORIES"
-
-
-def noise_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Which noise: --noise, --k, --alpha, --unit, --sigma and --gamma."""
-    for option in (
-        click.option("--gamma", help="Half the width of uniform noise, the whole range of levels being 1."),
-        click.option("--sigma", help="Deviation of Gaussian noise, the whole range of levels being 1."),
-        click.option("--unit", type=click.Choice(["coordinate", "pixel"]), help="What counts one; coordinate."),
-        click.option("--alpha", help="Total probability of staying of discrete noise: 0.8 or 4/5."),
-        click.option("--k", type=Whole(), help="Levels of the inputs minus one; what the data says by default."),
-        click.option("--noise", "family", type=click.Choice(FAMILIES), help="discrete, as in the paper, by default."),
-    ):
-        command = option(command)
-    return command
-
-
-def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Which data: --data, --split, --binarize and --image-size."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in (
-            click.option("--image-size", type=Whole(), default=224, show_default=True, help="Of folders of images."),
-            click.option("--binarize", type=Whole(), help="Make bits of the levels: 1 from this one on."),
-            click.option("--split", type=click.Choice(SPLITS), default=split, show_default=True),
-            click.option(
-                "--data",
-                default="digits",
-                show_default=True,
-                help="digits; a folder of idx files, CIFAR-10 batches or images; an .npz or .parquet file.",
-            ),
-        ):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def factory_option(command: Callable[..., None]) -> Callable[..., None]:
-    """--allow-factory."""
-    return click.option(
-        "--allow-factory",
-        "allowed",
-        multiple=True,
-        envvar=_ALLOW,
-        help="module:function that may build a network. It is code, and runs.",
-    )(command)
 
 
 @click.command("train", cls=Command)
@@ -93,16 +44,8 @@ def factory_option(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @factory_option
 def train_command(
-    data: str,
-    split: str,
-    binarize: Any,
-    image_size: Any,
-    family: str | None,
-    k: Any,
-    alpha: str | None,
-    unit: str | None,
-    sigma: str | None,
-    gamma: str | None,
+    data: DataAsked,
+    noise: NoiseAsked,
     architecture: str,
     out: Path | None,
     epochs: Any,
@@ -118,29 +61,29 @@ def train_command(
     Of all epochs the one that does best on held-out inputs under noise is kept. The same command goes on where a
     stopped one was.
     """
-    source = _source(data, split, k, image_size, binarize)
+    source = data.source(noise.k)
     found = find_device(device)
     loaded = source.load()
-    noise = noise_from(_noise({}, loaded, family, k, alpha, unit, sigma, gamma))
+    drawn = noise_from(noise.description({}, loaded))
     recipe = Recipe(epochs=epochs, batch=batch, rate=rate, decay_every=decay_every, seed=seed)
-    target = out or Path("models") / f"{Path(data).stem}.safetensors"
+    target = out or Path("models") / f"{Path(data.uri).stem}.safetensors"
     card = ModelCard(
         architecture=architecture,
         shape=loaded.shape,
         num_classes=len(loaded.class_names),
         levels=loaded.levels,
-        data=data,
-        binarize=binarize,
+        data=data.uri,
+        binarize=source.binarize,
         class_names=loaded.class_names,
     )
-    training = Training(loaded, noise, card, recipe, target, found, allowed=allowed)
+    training = Training(loaded, drawn, card, recipe, target, found, allowed=allowed)
     notice(
-        f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {in_words(noise.description())}, "
+        f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {in_words(drawn.description())}, "
         f"{counted(recipe.epochs, 'epoch')} on {found}"
     )
     saved = training.run(_print_epoch, _Steps())
     click.echo(f"{target}: {saved.training['validation']:.1%} of noisy held-out inputs right")
-    click.echo(f"next: ellzero certify --model {target} --data {data} --n 10000 --limit 50 --out results")
+    click.echo(f"next: ellzero certify --model {target} --data {data.uri} --n 10000 --limit 50 --out results")
 
 
 def _print_epoch(epoch: Epoch) -> None:
@@ -199,16 +142,8 @@ class _Steps:
 def certify_command(
     model: str,
     models: Path,
-    data: str,
-    split: str,
-    binarize: Any,
-    image_size: Any,
-    family: str | None,
-    k: Any,
-    alpha: str | None,
-    unit: str | None,
-    sigma: str | None,
-    gamma: str | None,
+    data: DataAsked,
+    noise: NoiseAsked,
     n0: Any,
     n: Any,
     failure: str,
@@ -236,13 +171,13 @@ def certify_command(
     place.check_shared("out", out)
     path = Path(model) if model.endswith(".safetensors") else find_model(model, models)
     place.check_shared("model", str(path))
-    if data != "digits":
-        place.check_shared("data", data)
+    if data.uri != "digits":
+        place.check_shared("data", data.uri)
     card = read_card(path)
-    source = _source(data, split, k, image_size, card.binarize if binarize is None else binarize)
+    source = data.source(noise.k, card.binarize)
     loaded = source.load()
-    noise = _noise(card.noise, loaded, family, k, alpha, unit, sigma, gamma)
-    check_fit(card, loaded, int(noise["levels"]), data)
+    described = noise.description(card.noise, loaded)
+    check_fit(card, loaded, int(described["levels"]), data.uri)
     if not place.is_cluster:
         find_device(device)
     records = Records(out)
@@ -252,7 +187,7 @@ def certify_command(
         model=str(path.absolute()),
         allowed=tuple(allowed),
         source=source,
-        noise=noise,
+        noise=described,
         question=Question.of(n0, n, failure, chosen, stopping, runner_up),
         device=device,
         batch_size=batch_size,
@@ -350,46 +285,3 @@ def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float, d
     for each in report.accuracy:
         bar = "█" * round(40 * each.share)
         click.echo(f"ACC@{each.r:<3d}{each.share:7.1%}  ({each.low:6.1%} – {each.high:6.1%})  {bar}")
-
-
-def _source(data: str, split: str, k: Any, image_size: Any, binarize: Any) -> Source:
-    levels = None if k is None or binarize is not None else integer(k, "k", 1)
-    size = integer(image_size, "image_size", 1, 10_000)
-    return Source(data, split, levels, size, None if binarize is None else integer(binarize, "binarize", 1))
-
-
-def _noise(
-    trained: Any,
-    data: DataSet,
-    family: str | None,
-    k: Any,
-    alpha: str | None,
-    unit: str | None,
-    sigma: str | None,
-    gamma: str | None,
-) -> dict[str, Any]:
-    """The description of the noise that options name; what they leave open is as the model was trained with."""
-    family = family or trained.get("family", "discrete")
-    same = dict(trained) if trained.get("family") == family else {}
-    levels = data.levels if k is None else integer(k, "k", 1) + 1
-    if levels != data.levels:
-        advice = f"; --binarize {data.levels // 2} makes bits of them" if levels == 2 else ""
-        raise BadData(
-            data.name, f"has levels 0..{data.levels - 1}, and --k {levels - 1} is for 0..{levels - 1}{advice}"
-        )
-    parameters = {"discrete": ("alpha", alpha), "gaussian": ("sigma", sigma), "uniform": ("gamma", gamma)}
-    for other, (name, value) in parameters.items():
-        if other != family and value is not None:
-            raise click.UsageError(f"--{name} is for {other} noise, and this is {family}")
-    name, value = parameters[family]
-    value = value if value is not None else same.get(name)
-    if value is None:
-        raise click.UsageError(f"give --{name}, the amount of {family} noise")
-    if family != "discrete" and unit == "pixel":
-        raise click.UsageError("--unit pixel is for discrete noise")
-    unit = unit or same.get("unit", "coordinate")
-    if unit == "pixel" and len(data.shape) != 3:
-        raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are no images", unit)
-    channels = data.shape[0] if unit == "pixel" else 1
-    described = {"family": family, name: value, "unit": unit, "levels": levels, "channels": channels}
-    return dict(noise_from(described).description())
