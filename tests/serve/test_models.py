@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from ellzero.certificates import InvalidInput
 from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnded, ProblemReply, UnsendableValue
 from ellzero.serve.job_book import JobBook
 from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier
-from ellzero.smoothing.models import load_model
+from ellzero.smoothing.models import digest_of, load_model
 
 X = np.random.default_rng(3).integers(0, 4, (3, *SHAPE))
 LONG = 19_000_000  # as many as a request may ask for, nearly
@@ -309,17 +310,52 @@ def test_every_worker_knows_every_job(folder: Path, tmp_path: Path) -> None:
         assert found == {"done"}
 
 
-def test_a_model_that_is_added_is_found_on_sighup(folder: Path, tmp_path: Path) -> None:
-    add_model(tmp_path, "first")
+def reloaded(service: Running, digests: list[str]) -> None:
+    """Send SIGHUP, and wait until these models are there, by their SHA-256."""
+    service.process.send_signal(signal.SIGHUP)
+    for _ in range(200):
+        found = [model["sha256"] for model in httpx2.get(f"{service.url}/v1/models").json()["models"]]
+        if found == digests:
+            break
+        time.sleep(0.05)
+    assert found == digests
+
+
+def test_models_that_are_added_replaced_and_removed_are_seen_on_sighup(tmp_path: Path) -> None:
+    old = digest_of(add_model(tmp_path, "first"))
     with running(tmp_path / "log", settings={"models": tmp_path, "jobs": tmp_path / "jobs"}) as service:
-        add_model(tmp_path, "second", seed=2)
-        service.process.send_signal(signal.SIGHUP)
+        asked = {"model": "first", "x": X[0].tolist(), "seed": 7}
+        before = post(service, "certify", n=50_000, **asked, wait=20)
+        assert before.json()["sha256"] == old
+        other = digest_of(add_model(tmp_path, "second", seed=2))
+        reloaded(service, [old, other])
+        begun = post(service, "certify", n=300_000, stopping="never", **asked, wait=0).json()["id"]
+        new = digest_of(add_model(tmp_path, "first", seed=3))
+        reloaded(service, [new, other])
+        assert post(service, "certify", n=200, **asked, wait=20).json()["sha256"] == new
+        ended = httpx2.get(f"{service.url}/v1/jobs/{begun}?wait=20", timeout=PATIENCE).json()
+        assert ended["state"] == "done"
+        assert ended["certificate"]["sha256"] == old  # it ends with the model that it began with
+        (tmp_path / "second.safetensors").unlink()
+        reloaded(service, [new])
+        assert post(service, "certify", model="second", x=X[0].tolist(), n=10).status_code == 404
+
+
+def test_a_job_that_cannot_be_noted_is_refused_and_ended(tmp_path: Path) -> None:
+    """Its caller would never hear of it: no model works for nobody."""
+    add_model(tmp_path)
+    jobs = tmp_path / "jobs"
+    with running(tmp_path / "log", settings={"models": tmp_path, "jobs": jobs}) as service:
+        shutil.rmtree(jobs)
+        jobs.write_text("no folder")
+        answer = post(service, "certify", model="small", x=X[0].tolist(), n=LONG, wait=0, stopping="never")
+        assert answer.status_code == 500
         for _ in range(200):
-            names = [model["name"] for model in httpx2.get(f"{service.url}/v1/models").json()["models"]]
-            if len(names) == 2:
+            metrics = httpx2.get(f"{service.url}/metrics").text
+            if 'ellzero_jobs_total{kind="certify",state="cancelled"} 1.0' in metrics:
                 break
             time.sleep(0.05)
-        assert names == ["first", "second"]
+        assert 'ellzero_jobs_total{kind="certify",state="cancelled"} 1.0' in metrics
 
 
 def test_the_record_of_a_job_says_in_the_end_that_it_is_over(voting: Running, folder: Path) -> None:

@@ -156,6 +156,22 @@ def test_who_waits_in_a_hall_that_closes_is_told() -> None:
         hall.submit([classifier.ballot(inputs(1)[0], question(10))])
 
 
+def test_a_hall_that_retires_ends_what_it_began_and_takes_no_more() -> None:
+    gate = Gate()
+    gate.open.clear()
+    classifier = classifier_of(gate)
+    hall = Hall(classifier.voter, 10)
+    (ticket,) = hall.submit([classifier.ballot(inputs(1)[0], question(5_000))])
+    hall.retire()
+    with pytest.raises(HallClosed):
+        hall.submit([classifier.ballot(inputs(1)[0], question(10))])
+    gate.open.set()
+    (expected,) = classifier_of(Counting(8, 3)).certify_many(inputs(1), question(5_000))
+    assert untimed(ticket.future.result(PATIENCE)) == untimed(expected)
+    hall.close()
+    assert len(hall) == 0
+
+
 def test_a_model_that_fails_once_is_asked_again() -> None:
     """Samples of a batch that failed are drawn again, the same ones."""
     failures = iter([True, False])

@@ -1,11 +1,13 @@
 """The models of a service: known by their cards, loaded when they are first asked for. Needs torch."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from ellzero.certificates import InvalidInput
 from ellzero.client.answers import ModelInfo
+from ellzero.serve.costs import looks_seconds
 from ellzero.serve.exhibits import noise_for
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
@@ -14,6 +16,7 @@ from ellzero.serve.settings import ServeSettings
 from ellzero.smoothing.ballots import Ballot, CertifyBallot, PredictBallot, Question
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.devices import find_device
+from ellzero.smoothing.discrete import DiscreteNoise
 from ellzero.smoothing.errors import UnknownModel
 from ellzero.smoothing.hall import Hall, Observer
 from ellzero.smoothing.models import ModelCard, digest_of, find_model, load_model, model_names, read_card
@@ -45,6 +48,14 @@ class Booth:
             return [CertifyBallot(one, noise, classes, asked) for one in levels]
         return [PredictBallot(one, noise, classes, question.n, question.failure, seed) for one in levels]
 
+    def look_seconds(self, ballots: Sequence[Ballot[Any]]) -> float:
+        """How long looking up the radii of such votes may keep all others waiting."""
+        first = ballots[0]
+        if not isinstance(first, CertifyBallot) or not isinstance(first.noise, DiscreteNoise):
+            return 0.0
+        asked, d = first.question, first.noise.dimension(first.x.shape)
+        return looks_seconds(first.noise.noise, asked.n, asked.failure, d, asked.runner_up)
+
 
 class Booths:
     """All models of a folder."""
@@ -56,10 +67,11 @@ class Booths:
         self._cards: dict[str, ModelCard] = {}
         self._infos: dict[str, ModelInfo] = {}
         self._booths: dict[str, Booth] = {}
+        self._retired: list[Booth] = []
         self._lock = Lock()
 
     def load(self) -> None:
-        """Look which models there are; those in memory stay as they are."""
+        """Look which models there are. Votes under way are ended by the model that they began with."""
         if not self._folder.is_dir():
             raise InvalidInput("models", "a folder that is there", str(self._folder))
         cards, infos = {}, {}
@@ -67,7 +79,11 @@ class Booths:
             path = find_model(name, self._folder)
             cards[name] = read_card(path)
             infos[name] = _info(name, cards[name], digest_of(path))
-        self._cards, self._infos = cards, infos
+        with self._lock:
+            self._cards, self._infos = cards, infos
+            for booth in list(self._booths.values()):
+                if booth.name not in infos or infos[booth.name].sha256 != booth.digest:
+                    self._retire(booth)
 
     def infos(self) -> list[ModelInfo]:
         """What is known of each model."""
@@ -89,8 +105,12 @@ class Booths:
 
     def close(self) -> None:
         """End all votes."""
-        for booth in self._booths.values():
+        for booth in [*self._booths.values(), *self._retired]:
             booth.hall.close()
+
+    def _retire(self, booth: Booth) -> None:
+        booth.hall.retire()
+        self._retired = [each for each in self._retired if len(each.hall)] + [self._booths.pop(booth.name)]
 
     def _opened(self, name: str) -> Booth:
         saved = load_model(find_model(name, self._folder), self._settings.allow_factories)

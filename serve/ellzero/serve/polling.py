@@ -5,7 +5,6 @@ import logging
 import secrets
 import time
 from dataclasses import asdict, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -25,7 +24,7 @@ from ellzero.client.answers import (
     NoisyAnswer,
     PredictAnswer,
 )
-from ellzero.serve import costs, deadline
+from ellzero.serve import deadline
 from ellzero.serve.job_book import LOST, JobBook
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
@@ -53,6 +52,7 @@ class Job:
         self.started = time.monotonic()
         self.noted = False  # whether others may have heard of it
         self.ended: float | None = None
+        self.watcher: asyncio.Task[None] | None = None  # writes of it once it is noted
         self.over = asyncio.gather(*(asyncio.wrap_future(ticket.future) for ticket in tickets), return_exceptions=True)
 
     @property
@@ -221,7 +221,7 @@ class Polling:
             raise Problem(422, detail, "too-costly", limit_votes=limit)
         if len(ballots) > self._settings.max_open_inputs:
             raise InvalidInput("x", f"at most {self._settings.max_open_inputs} inputs", len(ballots))
-        self._afford(question, ballots)
+        self._afford(booth.look_seconds(ballots))
         job = Job(question, booth, self._submitted(booth, ballots), seed)
         self._jobs[job.id] = job
         job.over.add_done_callback(lambda _: self._ended(job))
@@ -236,19 +236,24 @@ class Polling:
     async def announced(self, job: Job) -> JobAnswer:
         """A job that others may ask for from now on, in whatever process they come to."""
         if not job.noted:
-            await self._work.do(self._note, job)
+            try:
+                await self._work.do(self._note, job)
+            except BaseException:
+                job.cancel()  # nobody will hear of it
+                raise
             job.noted = True
             self._jobs[job.id] = job
-            watcher = asyncio.create_task(self._watch(job))
-            self._watchers.add(watcher)
-            watcher.add_done_callback(self._watchers.discard)
+            job.watcher = asyncio.create_task(self._watch(job))
+            self._watchers.add(job.watcher)
+            job.watcher.add_done_callback(self._watchers.discard)
         return job.answer()
 
     async def find(self, job: str, wait: float) -> JobAnswer:
         """The job of this id as it is now, or as it is when it is over."""
         mine = self._jobs.get(job)
         if mine is not None:
-            await self.settled(mine, wait)
+            if await self.settled(mine, wait):
+                await self._written(mine)
             return mine.answer()
         until = time.monotonic() + min(wait, max(0.0, deadline.remaining() - _SPARE_SECONDS))
         while True:
@@ -268,7 +273,13 @@ class Polling:
             return found
         mine.cancel()
         await asyncio.wait([mine.over])
+        await self._written(mine)
         return mine.answer()
+
+    async def _written(self, job: Job) -> None:
+        """Nobody hears that a job is over before the book has it: another process must not say later that it runs."""
+        if job.watcher is not None:
+            await asyncio.wait([job.watcher], timeout=_NOTE_SECONDS)
 
     async def _read(self, job: str) -> JobAnswer:
         record = None if self._book is None else await self._work.do(self._book.read, job)
@@ -295,13 +306,8 @@ class Polling:
             _LOG.exception("a model cannot be loaded")
             raise Problem(500, f"the model {name} cannot be loaded: {error}") from None
 
-    def _afford(self, question: VoteQuestion, ballots: list[Any]) -> None:
+    def _afford(self, seconds: float) -> None:
         """Refuse noises whose radii would keep all who vote with this model waiting while they are looked up."""
-        noise = getattr(ballots[0].noise, "noise", None)
-        if noise is None or not isinstance(question, CertifyQuestion):
-            return
-        d = ballots[0].noise.dimension(ballots[0].x.shape)
-        seconds = costs.looks_seconds(noise, question.n, Fraction(ballots[0].question.failure), d, question.runner_up)
         if seconds > self._settings.max_seconds:
             detail = f"with this α and n looking up radii would take about {duration(seconds)}; ask for less"
             raise Problem(422, detail, "too-costly", limit_seconds=self._settings.max_seconds)
@@ -315,7 +321,8 @@ class Polling:
         except HallFull:
             raise too_many(booth) from None
         except HallClosed:
-            raise Problem(503, "the service is shutting down", headers={"retry-after": "5"}) from None
+            detail = "the votes of this model are being closed; ask again"
+            raise Problem(503, detail, headers={"retry-after": "5"}) from None
 
     def _ended(self, job: Job) -> None:
         job.ended = time.monotonic()

@@ -55,7 +55,7 @@ class Hall:
         self._observer = observer or Observer()
         self._tickets: list[Ticket] = []
         self._changed = Condition()
-        self._closing = False
+        self._closing = self._retired = False
         self._votes = 0
         self._seconds = 0.0
         self._thread = Thread(target=self._run, name="ellzero-hall", daemon=True)
@@ -79,7 +79,7 @@ class Hall:
     def submit(self, ballots: list[Ballot[Any]]) -> list[Ticket]:
         """Take the votes of all of these, or of none."""
         with self._changed:
-            if self._closing:
+            if self._closing or self._retired:
                 raise HallClosed
             if len(self._tickets) + len(ballots) > self._most:
                 raise HallFull(len(self._tickets), self._most)
@@ -87,6 +87,12 @@ class Hall:
             self._tickets.extend(tickets)
             self._changed.notify()
         return tickets
+
+    def retire(self) -> None:
+        """Take no more ballots, and end when the open ones have their results."""
+        with self._changed:
+            self._retired = True
+            self._changed.notify()
 
     def close(self) -> None:
         """End after the batch under way; whoever still waits is told ``HallClosed``."""
@@ -102,11 +108,11 @@ class Hall:
                 with stopping_when(lambda: self._closing):
                     served = self._voter.step([ticket.ballot for ticket in tickets])
                 self._seconds += time.perf_counter() - start
-                self._told(tickets, served)
-                if not served:  # every open ballot can use samples: one that cannot would be asked for ever
+                if served:
+                    self._told(tickets, served)
+                else:  # every open ballot can use samples: one that cannot would be asked for ever
                     _settle(tickets[0], Inconsistent("a vote that cannot go on"))
             except LookFailed as failed:
-                self._told(tickets, [ticket.ballot for ticket in tickets])
                 self._look_failed(tickets, failed)
             except BaseException as error:
                 self._failed(tickets, _as_error(error))
@@ -124,6 +130,8 @@ class Hall:
                 if self._tickets:
                     self._tickets.append(self._tickets.pop(0))
                     return list(self._tickets)
+                if self._retired:
+                    return None
                 self._changed.wait()
 
     def _told(self, tickets: list[Ticket], served: list[Ballot[Any]]) -> None:
@@ -153,6 +161,7 @@ class Hall:
                 self._failed([ticket], _as_error(own))
 
     def _look_failed(self, tickets: list[Ticket], failed: LookFailed) -> None:
+        self._told(tickets, failed.served)
         errors = {id(ballot): error for ballot, error in failed.failures}
         for ticket in tickets:
             if id(ticket.ballot) in errors:

@@ -35,11 +35,14 @@ class Options:
 
 
 class LookFailed(Exception):
-    """Ballots that could not say what their votes mean, each with its error. Never leaves the package."""
+    """Of the ballots that were served, some could not say what their votes mean, each with its error.
 
-    def __init__(self, failures: list[tuple[Ballot[Any], Exception]]) -> None:
-        super().__init__(failures)
-        self.failures = failures
+    Never leaves the package.
+    """
+
+    def __init__(self, failures: list[tuple[Ballot[Any], Exception]], served: list[Ballot[Any]]) -> None:
+        super().__init__(failures, served)
+        self.failures, self.served = failures, served
 
 
 class Voter:
@@ -119,9 +122,10 @@ class Voter:
                 ballot.count(torch.bincount(labels, minlength=self.classes).tolist())
             except Exception as error:
                 failures.setdefault(id(ballot), (ballot, error))
+        served = list({id(ballot): ballot for ballot, _ in taken}.values())
         if failures:
-            raise LookFailed(list(failures.values()))
-        return list({id(ballot): ballot for ballot, _ in taken}.values())
+            raise LookFailed(list(failures.values()), served)
+        return served
 
     def forward(self, samples: Tensor) -> Tensor:
         """What the model says of noisy samples, by class: checked to be a number for each class and sample."""
@@ -136,8 +140,7 @@ class Voter:
             except (Exception, SystemExit) as error:
                 if _is_memory(error):
                     raise
-                reason = (str(error) or "no reason given").splitlines()[0]
-                raise ModelFailed(f"raised {type(error).__name__}: {reason}") from error
+                raise _model_failed(error) from error
         return self._checked(scores, len(samples))
 
     def samples_of(self, ballot: Ballot[Any], piece: Piece) -> Tensor:
@@ -188,8 +191,7 @@ class Voter:
             except (Exception, SystemExit) as error:
                 if _is_memory(error):
                     raise OutOfMemory(str(self.device)) from error
-                reason = (str(error) or "no reason given").splitlines()[0]
-                raise ModelFailed(f"raised {type(error).__name__}: {reason}") from error
+                raise _model_failed(error) from error
 
     def _halve(self, error: BaseException) -> None:
         if self._batch_size is None or self._batch_size <= 1:
@@ -214,6 +216,12 @@ class Voter:
         if self.options.autocast is None:
             return nullcontext()
         return torch.autocast(self.device.type, self.options.autocast)
+
+
+def _model_failed(error: BaseException) -> ModelFailed:
+    """What a model raised, in one line."""
+    reason = (str(error) or "no reason given").splitlines()[0]
+    return ModelFailed(f"raised {type(error).__name__}: {reason}")
 
 
 def _is_memory(error: BaseException) -> bool:
