@@ -1,6 +1,7 @@
 """The state of one input's vote: what is still wanted, what has come, and the result."""
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -130,7 +131,7 @@ class Ballot(Protocol, Generic[R_co]):
         """The result, once no more votes are wanted."""
 
 
-class _Votes:
+class _Votes(ABC):
     """What both kinds of ballots share: the present stage's samples are handed out and counted in order."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, seed: int, stage: Stage, wanted: int) -> None:
@@ -163,8 +164,9 @@ class _Votes:
         if self._now.drawn == self._look_after(self._now.drawn - 1):
             self._look()
 
+    @abstractmethod
     def result(self) -> object | None:
-        raise NotImplementedError
+        """The result, once no more votes are wanted."""
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -179,8 +181,9 @@ class _Votes:
         step = -(-self._now.wanted // (_LOOKS * self.block)) * self.block
         return min(self._now.wanted, (drawn // step + 1) * step)
 
+    @abstractmethod
     def _look(self) -> None:
-        raise NotImplementedError
+        """See what the votes that are in mean."""
 
 
 class CertifyBallot(_Votes):

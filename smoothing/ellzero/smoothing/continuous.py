@@ -5,11 +5,12 @@ coordinates moves an input by at most r in ℓ1 and √r in ℓ2. Unlike the dis
 (float64, rounded to the float32 that models take): their certificates speak of the ideal noise.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -30,50 +31,43 @@ from ellzero.smoothing.streams import Source
 
 
 @dataclass(frozen=True, init=False)
-class _Continuous:
+class _Continuous(ABC):
     """What both families share. A radius follows from the lower bound of p, a double rounded down."""
 
+    family: ClassVar[str]
+    parameter: ClassVar[str]
     width: Fraction
     levels: int
 
     def __init__(self, width: RationalLike, *, k: int = 255) -> None:
         allowed = "a number above 0, such as 0.5 or 1/2"
-        number = shortest(width, self._parameter(), allowed)
+        number = shortest(width, self.parameter, allowed)
         if number <= 0 or not 0 < float(number) < float("inf"):
-            raise InvalidInput(self._parameter(), allowed, width)
+            raise InvalidInput(self.parameter, allowed, width)
         object.__setattr__(self, "width", number)
         object.__setattr__(self, "levels", integer(k, "k", 1) + 1)
 
-    @classmethod
-    def _parameter(cls) -> str:
-        raise NotImplementedError
-
-    @classmethod
-    def _family(cls) -> str:
-        raise NotImplementedError
-
     @property
     def tag(self) -> str:
-        return f"{self._family()} k={self.levels - 1} {self._parameter()}={self.width}"
+        return f"{self.family} k={self.levels - 1} {self.parameter}={self.width}"
 
     def description(self) -> Mapping[str, Any]:
         return {
-            "family": self._family(),
-            self._parameter(): str(self.width),
+            "family": self.family,
+            self.parameter: str(self.width),
             "k": self.levels - 1,
             "unit": "coordinate",
             "levels": self.levels,
         }
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: torch.Size) -> None:  # noqa: B027  # there is nothing to check
         """Any will do."""
 
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()
 
     def sample(self, x: Tensor, source: Source, count: int) -> Tensor:
-        drawn = self._drawn(source, count * x.numel()).view(count, *x.shape)
-        return drawn.mul_(float(self.width)).add_(x.float().div_(self.levels - 1))
+        return self.strike(x.expand(count, *x.shape), source)
 
     def strike(self, batch: Tensor, source: Source) -> Tensor:
         drawn = self._drawn(source, batch.numel()).view(batch.shape)
@@ -88,24 +82,20 @@ class _Continuous:
     def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
         raise InvalidInput("runner_up", "false for continuous noise, whose certificates are those of one class", True)
 
+    @abstractmethod
     def _drawn(self, source: Source, count: int) -> Tensor:
         """Numbers of the family with σ or γ = 1."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _radius_of(self, bound: float, d: int) -> int | None:
-        raise NotImplementedError
+        """The ℓ0 radius that a lower bound of p certifies."""
 
 
 class GaussianNoise(_Continuous):
     """N(0, σ²) added to every coordinate. Certifies ℓ2 radii (Cohen et al.), and by √r < R an ℓ0 radius."""
 
-    @classmethod
-    def _parameter(cls) -> str:
-        return "sigma"
-
-    @classmethod
-    def _family(cls) -> str:
-        return "gaussian"
+    family = "gaussian"
+    parameter = "sigma"
 
     def _drawn(self, source: Source, count: int) -> Tensor:
         return source.normals(count)
@@ -121,13 +111,8 @@ class GaussianNoise(_Continuous):
 class UniformNoise(_Continuous):
     """Uniform noise on [−γ, γ] added to every coordinate. Certifies ℓ1 and ℓ∞ radii, and by r < R₁ an ℓ0 radius."""
 
-    @classmethod
-    def _parameter(cls) -> str:
-        return "gamma"
-
-    @classmethod
-    def _family(cls) -> str:
-        return "uniform"
+    family = "uniform"
+    parameter = "gamma"
 
     def _drawn(self, source: Source, count: int) -> Tensor:
         return source.uniforms(count)

@@ -19,8 +19,8 @@ from ellzero.certificates import (
     radius_from_votes,
 )
 from ellzero.certificates._inputs import RationalLike, integer
-from ellzero.smoothing.exact_draws import coins, level_kind, uniform_levels
-from ellzero.smoothing.streams import Array, Source
+from ellzero.smoothing.exact_draws import coins, uniform_levels
+from ellzero.smoothing.streams import Array, Source, level_kind
 
 
 class Unit(StrEnum):

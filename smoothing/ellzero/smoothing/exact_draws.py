@@ -6,7 +6,7 @@ Nothing is rounded and nothing is reduced modulo what does not divide it: a floa
 
 from fractions import Fraction
 
-from ellzero.smoothing.streams import Array, Kind, Source
+from ellzero.smoothing.streams import Array, Kind, Source, level_kind
 
 _BYTE_BITS, _SHORT_BITS, _LONG_BITS = 8, 15, 62
 
@@ -26,11 +26,6 @@ def coins(source: Source, share: Fraction, count: int) -> Array:
         true[ties[more < digit]] = True
         ties = ties[more == digit]
     return true
-
-
-def level_kind(levels: int) -> Kind:
-    """The integers in which so many levels are kept."""
-    return "uint8" if levels <= 1 << _BYTE_BITS else "int32"
 
 
 def uniform_levels(source: Source, levels: int, count: int) -> Array:

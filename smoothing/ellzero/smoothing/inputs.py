@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ellzero.certificates import InvalidInput
+from ellzero.smoothing.streams import level_kind
 
 Preprocess: TypeAlias = Callable[[Tensor], Tensor]
 InputLike: TypeAlias = "Tensor | np.ndarray[tuple[int, ...], np.dtype[np.generic]] | list[object]"
@@ -31,11 +32,6 @@ class Feed(StrEnum):
             raise InvalidInput("feed", " or ".join(cls), name) from None
 
 
-def level_dtype(levels: int) -> torch.dtype:
-    """The type in which so many levels are kept."""
-    return torch.uint8 if levels <= 256 else torch.int32
-
-
 def read_levels(x: InputLike, levels: int) -> Tensor:
     """``x`` as levels 0..levels−1 on the CPU.
 
@@ -51,7 +47,7 @@ def read_levels(x: InputLike, levels: int) -> Tensor:
     low, high = int(whole.min()), int(whole.max())
     if low < 0 or high >= levels:
         raise InvalidInput("x", f"levels from 0 to {levels - 1}", low if low < 0 else high)
-    return whole.to(level_dtype(levels)).contiguous()
+    return whole.to(getattr(torch, level_kind(levels))).contiguous()
 
 
 def to_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:

@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +18,8 @@ from ellzero.smoothing.architectures import build
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.inputs import Feed
 from ellzero.smoothing.noises import noise_from
+from ellzero.tables.errors import StorageFailed
+from ellzero.tables.folder import Folder
 
 T = TypeVar("T")
 _KEY = "ellzero"
@@ -99,19 +99,18 @@ def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
         name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, value in network.state_dict().items()
     }
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with scratch.open("wb") as file:
-            file.write(save(weights, metadata={_KEY: card.to_json()}))
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
-    except (OSError, ValueError, SafetensorError) as error:
-        raise BadModelFile(str(path), f"cannot be written: {error}") from error
-    finally:
-        with suppress(OSError, ValueError):
-            scratch.unlink(missing_ok=True)
+        write_file(path, save(weights, metadata={_KEY: card.to_json()}))
+    except (StorageFailed, ValueError, SafetensorError) as error:
+        reason = error.reason if isinstance(error, StorageFailed) else error
+        raise BadModelFile(str(path), f"cannot be written: {reason}") from error
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file durably, whole or not at all, and the folders it lies in."""
+    folder = Folder(str(path.parent))
+    folder.prepare()
+    folder.write(path.name, data)
 
 
 def check_model_path(path: Path) -> None:

@@ -58,11 +58,6 @@ class Tally:
         counts[label] += self.undrawn
         return Tally(tuple(counts), self.chosen, self.n)
 
-    @property
-    def rival(self) -> int:
-        """The strongest class besides the chosen one."""
-        return max((label for label in range(len(self.counts)) if label != self.chosen), key=self.counts.__getitem__)
-
 
 @dataclass(frozen=True)
 class Verdict:

@@ -2,9 +2,9 @@
 
 A stream is named by (seed, noise, input, stage, block). So the votes of an input do not depend on how samples are
 put into batches, on what else is certified, nor on who computes which part. On CPU the words are those of SFC64, whose
-256 bits of state are filled by numpy's ``SeedSequence`` from all of the name: that two streams ever meet is as likely
-as guessing a key. A GPU draws with its own Philox 4×32-10, whose 64-bit seed is a hash plus the number of the block, so
-that the streams of one input differ for certain.
+state numpy's ``SeedSequence`` fills from 128 bits that it mixes of all of the name: that two streams ever meet is as
+likely as guessing a key. A GPU draws with its own Philox 4×32-10, whose 64-bit seed is a hash plus the number of the
+block, so that the streams of one input differ for certain.
 """
 
 import hashlib
@@ -64,6 +64,11 @@ class Source(Protocol):
 
     def uniforms(self, count: int) -> Tensor:
         """``count`` float32 numbers, uniform on [−1, 1)."""
+
+
+def level_kind(levels: int) -> Kind:
+    """The integers in which so many levels are kept."""
+    return "uint8" if levels <= 256 else "int32"
 
 
 def block_samples(coordinates: int) -> int:

@@ -2,8 +2,8 @@
 
 import csv
 import hashlib
+import io
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -22,7 +22,7 @@ from ellzero.smoothing.datasets import DataSet
 from ellzero.smoothing.errors import BadModelFile
 from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.inputs import Feed, to_model
-from ellzero.smoothing.models import ModelCard, check_model_path, save_model
+from ellzero.smoothing.models import ModelCard, check_model_path, save_model, write_file
 from ellzero.smoothing.streams import Stage, open_source
 
 _LARGEST_BATCH = 400
@@ -245,15 +245,9 @@ class _Checkpoint:
             "best_weights": self.best_weights,
             "epochs": [asdict(each) for each in self._epochs],
         }
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
-        try:
-            torch.save(state, scratch)
-            with scratch.open("rb") as file:
-                os.fsync(file.fileno())
-            scratch.replace(self._path)
-        finally:
-            scratch.unlink(missing_ok=True)
+        packed = io.BytesIO()
+        torch.save(state, packed)
+        write_file(self._path, packed.getvalue())
         with self._log.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(asdict(epoch)))
             writer.writeheader()
