@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run serve test lint format reference bench bench-full cross-check fuzz chaos clean
+.PHONY: run serve test lint format reference demo-model bench bench-full cross-check fuzz chaos clean
 
 run: $(VENV)/.run ## compute a small table, serve it, ask it through the client
 	$(BIN)/python examples/first_run.py
@@ -14,7 +14,7 @@ serve: $(VENV)/.run ## keep the service and its page up
 	$(BIN)/ellzero serve
 
 test: $(VENV)/.dev $(VENV)/.browser ## run all tests
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev ## what CI checks besides the tests
 	$(BIN)/ruff check .
@@ -29,6 +29,13 @@ format: $(VENV)/.dev
 reference: $(VENV)/.dev ## compute the table that ships anew, to the same bytes
 	rm -rf tables/ellzero/tables/reference
 	$(BIN)/ellzero precompute --grid tables/ellzero/tables/reference.toml --out tables/ellzero/tables/reference --compact
+
+demo-model: $(VENV)/.dev ## train the model that ships anew, seconds
+	rm -rf smoothing/ellzero/smoothing/demo build/demo
+	$(BIN)/ellzero train --data digits --binarize 8 --alpha 0.9 --architecture mlp --config width=128 --config depth=1 \
+	  --epochs 60 --decay-every 20 --device cpu --out build/demo/demo-digits.safetensors
+	mkdir smoothing/ellzero/smoothing/demo
+	mv build/demo/demo-digits.safetensors smoothing/ellzero/smoothing/demo
 
 bench: $(VENV)/.dev ## ratios of one run; docs/benchmarks.md explains them
 	tools/debian_package.sh wrk wrk
