@@ -10,8 +10,8 @@ import pytest
 from .builder import Builder, Images
 from .recipe import Recipe
 
-TARGETS = ("serve", "worker")
-SHARED = ("wheel", "runtime")
+TARGETS = ("predict", "serve", "worker")
+SHARED = ("wheel", "answering", "serve-build")
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,7 @@ def recipe() -> Recipe:
 
 @pytest.fixture(scope="session")
 def images(recipe: Recipe) -> Iterator[Images]:
-    """Both targets, built at the same time, each in a clean virtual environment.
+    """All targets, built at the same time, each in a clean virtual environment.
 
     Their folder has a short name: Ray's sockets lie deep in it, and their paths may have 107 bytes.
     """

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # Paths of the images that their own commands make or use; others, such as /bin/sh, are this machine's.
-_OWN_PATHS = re.compile(r"(?<![\w./-])/(?=(?:opt|src|dist|tables|home|tmp/ray)\b)")
+_OWN_PATHS = re.compile(r"(?<![\w./-])/(?=(?:opt|src|dist|tables|models|jobs|home|tmp/ray)\b)")
 # Everything that is started inherits this variable, by which all of it is found again.
 _MARK = "ELLZERO_TEST_MACHINE"
 _START_SECONDS = 120.0

@@ -45,7 +45,7 @@ def test_a_container_is_not_root_stops_on_sigterm_and_starts_without_a_shell(rec
     assert recipe.last(target, "EXPOSE")
 
 
-def test_the_account_that_containers_run_as_owns_the_folder_of_tables(recipe: Recipe) -> None:
+def test_the_account_that_containers_run_as_owns_the_folders_of_volumes(recipe: Recipe) -> None:
     """A new named volume takes the owner of the folder it is mounted on, so that this decides who can write it."""
     user = recipe.last("worker", "USER")
     assert user is not None
@@ -53,10 +53,14 @@ def test_the_account_that_containers_run_as_owns_the_folder_of_tables(recipe: Re
     (accounts,) = [run.value[0] for run in recipe.stages["runtime"].all("RUN") if run.value[0].startswith(ACCOUNTS)]
     assert f"groupadd --gid {gid} " in accounts
     assert f"useradd --uid {uid} --gid {gid} " in accounts
-    assert re.search(rf"install --directory --owner={uid} --group={gid} /tables$", accounts)
-    for service in composition()["services"].values():
-        (volume,) = service["volumes"]
-        assert volume.split(":")[:2] == ["tables", "/tables"]
+    assert re.search(rf"install --directory --owner={uid} --group={gid} /tables /jobs$", accounts)
+    mounted = {
+        tuple(volume.split(":")) for service in composition()["services"].values() for volume in service["volumes"]
+    }
+    assert mounted == {
+        ("tables", "/tables"), ("tables", "/tables", "ro"), ("jobs", "/jobs"), ("../models", "/models", "ro")
+    }  # fmt: skip
+    assert set(composition()["volumes"]) == {"tables", "jobs"}
 
 
 def test_every_install_from_an_index_is_constrained(recipe: Recipe) -> None:
@@ -98,17 +102,19 @@ def test_images_come_from_no_other_place_than_the_engine_is_set_to(recipe: Recip
 def test_services_are_built_from_targets_that_there_are(recipe: Recipe) -> None:
     for name, service in composition()["services"].items():
         build = service["build"]
-        assert build["target"] == ("serve" if name == "serve" else "worker")
+        assert build["target"] == {"serve": "serve", "votes": "predict"}.get(name, "worker")
         assert build["target"] in recipe.stages
         context = (COMPOSE.parent / build["context"]).resolve()
         assert (context, context / build["dockerfile"]) == (REPOSITORY, DOCKERFILE)
 
 
 def test_the_page_is_published_on_loopback_and_nothing_else_at_all(recipe: Recipe) -> None:
-    services = composition({"ELLZERO_PORT": "8123"})["services"]
-    exposed = recipe.last("serve", "EXPOSE")
-    assert exposed is not None
-    assert services.pop("serve")["ports"] == [f"127.0.0.1:8123:{exposed.value[0]}"]
+    services = composition({"ELLZERO_PORT": "8123", "ELLZERO_VOTES_PORT": "8124"})["services"]
+    for name, port in (("serve", 8123), ("votes", 8124)):
+        service = services.pop(name)
+        exposed = recipe.last(service["build"]["target"], "EXPOSE")
+        assert exposed is not None
+        assert service["ports"] == [f"127.0.0.1:{port}:{exposed.value[0]}"]
     assert not any("ports" in service for service in services.values())
 
 
@@ -123,7 +129,9 @@ def test_each_service_waits_for_what_it_needs() -> None:
         "worker": {"head": "service_healthy"},
         "table": {"head": "service_healthy", "worker": "service_healthy"},
         "serve": {"table": "service_completed_successfully"},
+        "votes": {},
     }
+    assert {name for name, service in services.items() if "profiles" in service} == {"votes"}
 
 
 def test_ray_is_told_about_tokens_and_statistics_and_has_shared_memory() -> None:

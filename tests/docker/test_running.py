@@ -1,12 +1,15 @@
 """The images and the composition really run: each command is the files' own, from `python -m venv` to health checks."""
 
 import json
+import shutil
 import socket
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from urllib.request import Request
 
 from ellzero.certificates import Noise, radius
 from ellzero.tables import Table
@@ -73,8 +76,33 @@ def test_the_composition_computes_a_table_on_its_cluster_and_serves_it(images: I
         assert ask(address + "/v1/radius?k=255&alpha=0.5&d=784&p=0.99")["source"] == "computed"
 
 
+def test_the_predict_image_votes_with_the_model_that_ships_and_with_those_of_a_folder(
+    images: Images, recipe: Recipe
+) -> None:
+    """The composition mounts a folder of models and a volume for jobs; without one there is the model that ships."""
+    image = images["predict"]
+    (image.root / "jobs").mkdir()
+    with serving(image, recipe, {}) as address:
+        (model,) = ask(address + "/v1/models")["models"]
+        assert model["name"] == "demo-digits"
+        (example, *_) = ask(address + "/v1/examples?model=demo-digits")["examples"]
+        asked = {"model": "demo-digits", "x": example["x"], "n": 2000, "seed": 1, "wait": 20}
+        shipped = ask(address + "/v1/certify", asked)
+        assert shipped["results"][0]["prediction"] == example["label"]
+
+    service = composition()["services"]["votes"]
+    machine, variables = container(image, "votes", service)
+    (weights,) = image.root.glob("opt/ellzero/lib/*/site-packages/ellzero/smoothing/demo/*.safetensors")
+    shutil.copyfile(weights, machine.path("/models/mine.safetensors"))
+    with serving(machine, recipe, variables) as address:
+        same = ask(address + "/v1/certify", asked | {"model": "mine"})
+        assert same["results"] == shipped["results"]
+        job = ask(address + "/v1/certify", asked | {"model": "mine", "n": 10_000_000, "stopping": "never", "wait": 0})
+    assert json.loads(machine.path(f"/jobs/{job['id']}.json").read_bytes())["state"] == "lost"
+
+
 def container(image: Machine, name: str, service: dict[str, Any]) -> tuple[Machine, dict[str, str]]:
-    """A new machine from ``image``, with the service's volume of tables and environment."""
+    """A new machine from ``image``, with the service's volumes and environment."""
     root = image.root.parent / f"c-{name}"
     volumes = image.root.parent / "volumes"
     for made in (root / "opt", root / "tmp", volumes):
@@ -82,8 +110,9 @@ def container(image: Machine, name: str, service: dict[str, Any]) -> tuple[Machi
     (root / "opt" / "ellzero").symlink_to(image.path("/opt/ellzero"))
     for volume in service["volumes"]:
         source, mounted, *_ = volume.split(":")
-        (volumes / source).mkdir(exist_ok=True)
-        (root / mounted.lstrip("/")).symlink_to(volumes / source)
+        place = volumes / Path(source).name  # a folder of the host is one among them
+        place.mkdir(exist_ok=True)
+        (root / mounted.lstrip("/")).symlink_to(place)
     # /tmp/ray is Ray's default for what it shares with other processes of a machine; all here share one /tmp.
     return replace(image, root=root), {**service["environment"], "RAY_TMPDIR": f"{root}/tmp"}
 
@@ -99,8 +128,9 @@ def serving(machine: Machine, recipe: Recipe, variables: dict[str, str]) -> Iter
     assert process.returncode == 0, machine.log.read_text()  # SIGTERM is an orderly end
 
 
-def ask(address: str) -> dict[str, Any]:
-    with urllib.request.urlopen(address) as answer:
+def ask(address: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    sent = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(Request(address, sent, {"content-type": "application/json"})) as answer:
         found: dict[str, Any] = json.load(answer)
     return found
 
