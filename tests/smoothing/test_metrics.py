@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from ellzero.certificates import InvalidInput
 from ellzero.smoothing.metrics import Outcome, summarize
-from ellzero.smoothing.plots import plot_reports
+from ellzero.smoothing.plots import plot_reports, short_names
 
 outcomes = st.builds(
     lambda label, prediction, radius: Outcome(label, -1 if radius is None else prediction, radius),
@@ -61,3 +61,23 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(tmp_path: Path) -> None:
         plot_reports({"one": report}, tmp_path / "curves.doc")
     with pytest.raises(InvalidInput, match="plot must be a file that can be written"):
         plot_reports({"one": report}, tmp_path / "nowhere" / "curves.png")
+
+
+def test_long_names_leave_the_curves_their_room(tmp_path: Path) -> None:
+    """matplotlib warns, which is an error here, where axes have no room left."""
+    report = summarize([Outcome(0, 0, 1)])
+    plot_reports({f"{'long/' * 40}{number}": report for number in range(6)}, tmp_path / "curves.png")
+    plot_reports({"x" * 200: report, "y" * 200: report}, tmp_path / "curves.png")
+
+
+@pytest.mark.parametrize(
+    ("uris", "names"),
+    [
+        (["/results/mnist/"], ["mnist"]),
+        (["a/x", "b/x", "c/y"], ["a/x", "b/x", "c/y"]),
+        (["s3://bucket/runs/a/x", "s3://bucket/runs/b/x"], ["a/x", "b/x"]),
+        (["x", "x/"], ["x", "x/"]),
+    ],
+)
+def test_names_in_a_legend_are_as_short_as_tells_them_apart(uris: list[str], names: list[str]) -> None:
+    assert short_names(uris) == names

@@ -21,6 +21,8 @@ from ellzero.tables.folder import Folder
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _RECORD, _CANCEL = ".json", ".cancel"
 _KEPT_SECONDS = 7 * 86_400.0
+# A record of a job under way is written every second; on another machine that is all there is to tell by.
+_SILENT_SECONDS = 60.0
 LOST = "the service ended before the job did; ask again"
 
 
@@ -79,15 +81,16 @@ def _own_folder() -> Path:
 
 
 def _myself() -> dict[str, Any]:
-    return {"host": socket.gethostname(), "pid": os.getpid(), "start": _start_of(os.getpid())}
+    pid = os.getpid()
+    return {"host": socket.gethostname(), "pid": pid, "start": _start_of(pid), "noted": time.time()}
 
 
 def _lives(owner: Any) -> bool:
-    """Whether a process is still there. Of other machines nothing is known, so they are believed."""
+    """Whether a process is still there; on another machine, whether it has written lately."""
     if not isinstance(owner, dict):
         return False
     if owner.get("host") != socket.gethostname():
-        return True
+        return time.time() - float(owner.get("noted", 0)) < _SILENT_SECONDS
     return _start_of(int(owner["pid"])) == owner.get("start") != ""
 
 

@@ -1,6 +1,6 @@
 """Figures of certified accuracy. Needs matplotlib: ``pip install 'ellzero[plot]'``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ellzero.certificates.errors import InvalidInput, MissingExtra
@@ -9,7 +9,7 @@ from ellzero.smoothing.metrics import Report
 
 
 def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
-    """ACC@r against r with its confidence bands, and μ(R) with its interval: a line and a bar for each report."""
+    """ACC@r against r with its bands, and μ(R) with its interval: a line and a bar for each report, by its URI."""
     if out.suffix.removeprefix(".").lower() not in FORMATS:
         raise InvalidInput("plot", f"a file name that ends in .{', .'.join(FORMATS)}", str(out))
     try:
@@ -17,10 +17,10 @@ def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
         from matplotlib.ticker import MaxNLocator, PercentFormatter
     except ModuleNotFoundError as missing:
         raise MissingExtra("plotting", "plot") from missing
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = Figure(figsize=(10, 4.2 + 0.2 * len(reports)), layout="constrained")
     curves, bars = figure.subplots(1, 2, width_ratios=(2, 1))
     last = max(len(report.accuracy) for report in reports.values())
-    for number, (name, report) in enumerate(reports.items()):
+    for number, (name, report) in enumerate(zip(short_names(list(reports)), reports.values(), strict=True)):
         radii = [each.r for each in report.accuracy]
         shares = [each.share for each in report.accuracy]
         # What is not listed is 0: nothing is certified beyond the largest radius.
@@ -39,14 +39,24 @@ def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
     curves.xaxis.set_major_locator(MaxNLocator(integer=True))
     curves.yaxis.set_major_formatter(PercentFormatter(1.0))
     curves.grid(alpha=0.3)
-    curves.legend(frameon=False)
     bars.set_xlabel("mean certified radius μ(R)")
-    bars.set_yticks(range(len(reports)), list(reports))
+    bars.set_yticks([])  # colours say which is which
     bars.invert_yaxis()
     bars.set_xlim(left=0)
     bars.grid(alpha=0.3, axis="x")
+    figure.legend(loc="outside lower left", frameon=False)  # below, where a long name takes no room from the axes
     figure.suptitle("Certified accuracy; bands and bars of 95 % over inputs")
     try:
         figure.savefig(out, dpi=160)
     except OSError as error:
         raise InvalidInput("plot", f"a file that can be written ({error.strerror})", str(out)) from error
+
+
+def short_names(uris: Sequence[str]) -> list[str]:
+    """Of each as many of its last steps as tell it from all others."""
+    steps = [uri.rstrip("/").split("/") for uri in uris]
+    for length in range(1, max(map(len, steps))):
+        names = ["/".join(each[-length:]) for each in steps]
+        if len(set(names)) == len(names):
+            return names
+    return list(uris)
