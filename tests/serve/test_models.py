@@ -370,6 +370,20 @@ def test_the_record_of_a_job_says_in_the_end_that_it_is_over(voting: Running, fo
         assert json.loads((folder / "jobs" / f"{job}.json").read_bytes())["state"] == "done"
 
 
+@pytest.mark.parametrize(("silent", "state"), [(5, "running"), (120, "lost")])
+def test_a_job_of_another_machine_is_lost_when_it_is_not_written_of_any_more(
+    tmp_path: Path, silent: float, state: str
+) -> None:
+    book, job = JobBook(str(tmp_path)), "a" * 32
+    book.write(job, {"state": "running"})
+    record = json.loads((tmp_path / f"{job}.json").read_bytes())
+    record["owner"] |= {"host": "another", "noted": time.time() - silent}
+    (tmp_path / f"{job}.json").write_text(json.dumps(record))
+    found = book.read(job)
+    assert found is not None
+    assert found["state"] == state
+
+
 def test_the_default_folder_of_jobs_must_be_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     JobBook(None).write("a" * 32, {"state": "done"})
@@ -483,13 +497,39 @@ def test_a_factory_that_nobody_allowed_is_not_run(folder: Path, tmp_path: Path) 
         assert "is code that nobody has allowed" in answer.json()["detail"]
 
 
-def test_without_models_the_service_says_so_and_loads_no_torch(service: Running) -> None:
-    assert httpx2.get(f"{service.url}/v1/models").json()["models"] == []
-    answer = post(service, "certify", model="small", x=[1], n=10)
-    assert answer.status_code == 404
-    assert "this service has no models" in answer.json()["detail"]
-    check = "import sys, ellzero.serve.app, ellzero.client; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+def test_the_model_that_ships_is_there_and_torch_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
+    with running(tmp_path / "log", settings={"jobs": tmp_path / "jobs"}) as service:
+        loaded = Path(f"/proc/{service.process.pid}/maps")
+        assert "libtorch" not in loaded.read_text()
+        with Client(service.url) as client:
+            (model,) = client.models().models
+            assert model.name == "demo-digits"
+            assert "libtorch" in loaded.read_text()
+            examples = httpx2.get(f"{service.url}/v1/examples?model=demo-digits").json()["examples"]
+            answer = client.certify("demo-digits", [example["x"] for example in examples], n=2_000)
+            right = [
+                result.prediction == example["label"] for result, example in zip(answer.results, examples, strict=True)
+            ]
+            assert sum(right) >= 7
+
+
+def test_jobs_of_the_model_that_ships_are_known_to_workers_that_never_had_it(tmp_path: Path) -> None:
+    settings = {"jobs": tmp_path / "jobs", "workers": 2}
+    x = np.zeros((1, 8, 8), int).tolist()
+    with running(tmp_path / "log", settings=settings) as service:
+        job = post(service, "certify", model="demo-digits", x=x, n=LONG, wait=0, stopping="never").json()["id"]
+        states = {httpx2.get(f"{service.url}/v1/jobs/{job}").json()["state"] for _ in range(20)}
+        assert states <= {"waiting", "running"}
+        assert httpx2.delete(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] == "cancelled"
+
+
+def test_without_models_the_service_says_so(tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    with running(tmp_path / "log", settings={"models": tmp_path / "none", "jobs": tmp_path / "jobs"}) as service:
+        assert httpx2.get(f"{service.url}/v1/models").json()["models"] == []
+        answer = post(service, "certify", model="small", x=[1], n=10)
+        assert answer.status_code == 404
+        assert "no model is called small; there are none" in answer.json()["detail"]
 
 
 def test_a_folder_of_models_that_is_not_there_is_one_line(tmp_path: Path) -> None:

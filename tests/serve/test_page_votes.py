@@ -101,8 +101,20 @@ def test_what_is_wrong_stands_by_its_field(voting: View) -> None:
     voting.says("voting-n-error", "n must be an integer from 1 to")
 
 
-def test_without_models_the_card_says_how_to_have_some(new_view: NewView) -> None:
+def test_the_model_that_ships_can_be_tried_at_once(new_view: NewView) -> None:
     view = new_view()
     view.open()
-    view.says("voting-text", "ellzero serve --models FOLDER")
-    expect(view.at("voting-body")).to_be_hidden()
+    expect(view.page.locator("#voting-noisy canvas")).to_have_count(4, timeout=WAIT_MS)
+    view.choose("voting-example", "0")
+    view.type(**{"voting-n": "2000"})
+    view.at("voting-start").click()
+    view.says("voting-progress", "votes were needed; seed ")
+    expect(view.at("voting-radius")).to_have_text(re.compile(r"^[012]$"), timeout=WAIT_MS)
+
+
+def test_without_models_the_card_says_how_to_have_some(new_view: NewView, tmp_path: Path) -> None:
+    with page_service({"ELLZERO_SERVE_MODELS": str(tmp_path), "ELLZERO_SERVE_JOBS": str(tmp_path)}) as address:
+        view = new_view(address)
+        view.open()
+        view.says("voting-text", "ellzero serve --models FOLDER")
+        expect(view.at("voting-body")).to_be_hidden()

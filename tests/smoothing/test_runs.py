@@ -137,7 +137,7 @@ def test_a_killed_actor_and_a_killed_driver_lose_nothing_and_double_nothing(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("certify --model digits --out {tmp}/r", "no model in models is called digits; there are none"),
+        ("certify --model digits --out {tmp}/r", "no model in models is called digits; there are demo-digits"),
         ("certify --model ../x --out {tmp}/r", "no model in models is called ../x"),
         ("certify --model {tmp}/no.safetensors --out {tmp}/r", "no.safetensors is not there"),
         (

@@ -19,7 +19,7 @@ from ellzero.smoothing.devices import find_device
 from ellzero.smoothing.discrete import DiscreteNoise
 from ellzero.smoothing.errors import UnknownModel
 from ellzero.smoothing.hall import Hall, Observer
-from ellzero.smoothing.models import ModelCard, digest_of, find_model, load_model, model_names, read_card
+from ellzero.smoothing.models import DEMO_MODELS, ModelCard, digest_of, find_model, load_model, model_names, read_card
 from ellzero.smoothing.noises import noise_from
 
 MOST_INPUTS = 256
@@ -58,11 +58,11 @@ class Booth:
 
 
 class Booths:
-    """All models of a folder."""
+    """All models of a folder; of those that ship, if the settings name none."""
 
     def __init__(self, settings: ServeSettings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
-        self._folder = Path(settings.models or "")
+        self._folder = DEMO_MODELS if settings.models is None else Path(settings.models)
         self._device = find_device(settings.device)
         self._cards: dict[str, ModelCard] = {}
         self._infos: dict[str, ModelInfo] = {}

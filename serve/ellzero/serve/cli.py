@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from ellzero.serve.keys import new_key
 from ellzero.serve.logs import log_config
 from ellzero.serve.metrics import SHARED_DIRECTORY
 from ellzero.serve.protocol import WholeBodies
-from ellzero.serve.settings import PREFIX, ServeSettings
+from ellzero.serve.settings import PREFIX, ServeSettings, can_vote
 from ellzero.tables import Table
 
 _BACKLOG = 2_048
@@ -31,7 +30,7 @@ _APPLICATION = "ellzero.serve.app:create_app"
 
 @click.command("serve", cls=Command)
 @click.option("--tables", help="Path or URI of the table; by default the one that ships.")
-@click.option("--models", help="Folder of models to vote with; none by default.")
+@click.option("--models", help="Folder of models to vote with; a small one ships.")
 @click.option("--host", help="Address to listen on; 127.0.0.1 by default.")
 @click.option("--port", type=Whole(), help="Port to listen on; 8000 by default, 0 for any that is free.")
 @click.option("--workers", type=Whole(), help="Processes that serve; 1 by default.")
@@ -96,7 +95,7 @@ def _settings(given: dict[str, Any]) -> ServeSettings:
 
 def _check_models(folder: str) -> None:
     """Say before anything is started that models cannot be served."""
-    if find_spec("torch") is None or find_spec("safetensors") is None:
+    if not can_vote():
         raise MissingExtra("serving models", "predict")
     if not Path(folder).is_dir():
         raise InvalidInput("models", "a folder that is there", folder)

@@ -44,7 +44,7 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
     async def models(request: Request) -> Response:
         """The models that can be asked. Callers name one; they never send code or paths."""
         asked(TablesQuestion, request.scope["query_string"])
-        return JsonResponse(polling.models())
+        return JsonResponse(await polling.models())
 
     @router.get(
         "/v1/examples",

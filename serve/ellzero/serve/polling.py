@@ -29,7 +29,7 @@ from ellzero.serve.job_book import LOST, JobBook
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
 from ellzero.serve.questions import MOST_SEED, CertifyQuestion, ExamplesQuestion, NoisyQuestion, VoteQuestion
-from ellzero.serve.settings import ServeSettings
+from ellzero.serve.settings import ServeSettings, can_vote
 from ellzero.serve.work import Work
 
 if TYPE_CHECKING:
@@ -169,20 +169,12 @@ class Polling:
         self._book: JobBook | None = None
         self._jobs: dict[str, Job] = {}
         self._watchers: set[asyncio.Task[None]] = set()
+        self._finding = asyncio.Lock()
 
     def load(self) -> None:
-        """Look which models there are. Without a folder of them nothing is loaded, torch neither."""
-        if self._settings.models is None:
-            return
-        if self._booths is None:
-            from ellzero.serve.booths import Booths
-
-            self._booths = Booths(self._settings, self._metrics)
-            self._book = JobBook(self._settings.jobs)
-        self._booths.load()
-        if self._book is not None:
-            self._book.sweep()
-        _LOG.info("models found", extra={"fields": {"models": len(self._booths.infos())}})
+        """Look which models there are. Those that ship wait until somebody asks: torch takes seconds and memory."""
+        if self._settings.models is not None or self._booths is not None:
+            self._find()
 
     def close(self) -> None:
         """End all votes; jobs that others have heard of are lost, and say so."""
@@ -194,23 +186,24 @@ class Polling:
         if self._booths is not None:
             self._booths.close()
 
-    def models(self) -> ModelsAnswer:
+    async def models(self) -> ModelsAnswer:
         """The models that there are."""
-        return ModelsAnswer(models=[] if self._booths is None else self._booths.infos())
+        booths = await self._found()
+        return ModelsAnswer(models=[] if booths is None else booths.infos())
 
     async def examples(self, question: ExamplesQuestion) -> ExamplesAnswer:
         """Inputs to try a model on."""
-        card = self._card(question.model)
+        card = await self._card(question.model)
         return await self._work.do(_examples, question.model, card)
 
     async def noisy(self, question: NoisyQuestion) -> NoisyAnswer:
         """An example under noise."""
-        card = self._card(question.model)
+        card = await self._card(question.model)
         return await self._work.do(_noisy, question, card)
 
     async def begin(self, question: VoteQuestion, x: Any) -> Job:
         """Take the votes of a request."""
-        self._card(question.model)
+        await self._card(question.model)
         booth = await self._work.do(self._booth, self._booths, question.model)
         seed = secrets.randbelow(MOST_SEED + 1) if question.seed is None else question.seed
         ballots = await self._work.do(booth.ballots, question, x, seed)
@@ -282,18 +275,38 @@ class Polling:
             await asyncio.wait([job.watcher], timeout=_NOTE_SECONDS)
 
     async def _read(self, job: str) -> JobAnswer:
+        await self._found()
         record = None if self._book is None else await self._work.do(self._book.read, job)
         if record is None:
             raise Problem(404, "there is no job of this id, or it is more than a week old")
         return _RECORD.validate_python(record)
 
-    def _card(self, name: str) -> "ModelCard":
+    def _find(self) -> None:
         if self._booths is None:
+            from ellzero.serve.booths import Booths
+
+            self._book = JobBook(self._settings.jobs)
+            self._booths = Booths(self._settings, self._metrics)
+        self._booths.load()
+        if self._book is not None:
+            self._book.sweep()
+        _LOG.info("models found", extra={"fields": {"models": len(self._booths.infos())}})
+
+    async def _found(self) -> "Booths | None":
+        """The models, those that ship too if this installation can run them."""
+        async with self._finding:
+            if self._booths is None and self._settings.models is None and can_vote():
+                await self._work.do(self._find)
+        return self._booths
+
+    async def _card(self, name: str) -> "ModelCard":
+        booths = await self._found()
+        if booths is None:
             raise Problem(404, "this service has no models; ELLZERO_SERVE_MODELS names a folder of them", field="model")
         from ellzero.smoothing.errors import UnknownModel
 
         try:
-            return self._booths.card(name)
+            return booths.card(name)
         except UnknownModel as error:
             raise Problem(404, str(error), field="model") from None
 

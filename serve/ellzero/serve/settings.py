@@ -1,5 +1,6 @@
 """What an operator may set, each by an environment variable ELLZERO_SERVE_<NAME>; docs/serving.md explains them."""
 
+from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,7 +26,7 @@ class ServeSettings(BaseSettings):
     tables: Annotated[str | None, Field(description="Path or URI of the table; the one that ships by default.")] = None
     write_back: Annotated[bool, Field(description="Add columns that had to be computed to the table.")] = False
     models: Annotated[
-        str | None, Field(description="Folder of models (.safetensors) to vote with; none by default.")
+        str | None, Field(description="Folder of models (.safetensors) to vote with; by default the one that ships.")
     ] = None
     device: Annotated[str, Field(description="Where models run: auto, cpu, cuda or cuda:0.")] = "auto"
     allow_factories: Annotated[
@@ -69,3 +70,8 @@ class ServeSettings(BaseSettings):
         Literal["debug", "info", "warning", "error"],
         Field(description="info has a line a request, warning only what went wrong."),
     ] = "info"
+
+
+def can_vote() -> bool:
+    """Whether what models need is installed."""
+    return find_spec("torch") is not None and find_spec("safetensors") is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ellzero.certificates import MissingExtra
+from ellzero.certificates import InvalidInput, MissingExtra
 from ellzero.certificates._inputs import integer
 from ellzero.certificates.commands import Command, Whole, announce, counted, notice
 from ellzero.precompute.executors import Share
@@ -22,7 +22,7 @@ from ellzero.smoothing.datasets import DataSet
 from ellzero.smoothing.devices import find_device
 from ellzero.smoothing.errors import BadResults
 from ellzero.smoothing.metrics import Outcome, Report, summarize
-from ellzero.smoothing.models import ModelCard, digest_of, find_model, read_card
+from ellzero.smoothing.models import DEMO_MODELS, ModelCard, digest_of, find_model, read_card
 from ellzero.smoothing.noises import in_words, noise_from
 from ellzero.smoothing.options import DataAsked, NoiseAsked, data_options, factory_option, noise_options
 from ellzero.smoothing.plots import plot_reports
@@ -35,6 +35,9 @@ from ellzero.smoothing.training import Epoch, Recipe, Training
 @data_options("train")
 @noise_options
 @click.option("--architecture", default="paper-cnn", show_default=True, help=f"{', '.join(ARCHITECTURES)}.")
+@click.option(
+    "--config", multiple=True, metavar="NAME=VALUE", help="For the architecture: width=64. As often as needed."
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="models/<data>.safetensors by default.")
 @click.option("--epochs", type=Whole(), default=Recipe.epochs, show_default=True)
 @click.option("--batch", type=Whole(), help="Inputs a step: 400, and less for small data sets.")
@@ -47,6 +50,7 @@ def train_command(
     data: DataAsked,
     noise: NoiseAsked,
     architecture: str,
+    config: tuple[str, ...],
     out: Path | None,
     epochs: Any,
     batch: Any,
@@ -72,6 +76,7 @@ def train_command(
         shape=loaded.shape,
         num_classes=len(loaded.class_names),
         levels=loaded.levels,
+        config=dict(map(_setting, config)),
         data=data.uri,
         binarize=source.binarize,
         class_names=loaded.class_names,
@@ -84,6 +89,17 @@ def train_command(
     saved = training.run(_print_epoch, _Steps())
     click.echo(f"{target}: {saved.training['validation']:.1%} of noisy held-out inputs right")
     click.echo(f"next: ellzero certify --model {target} --data {data.uri} --n 10000 --limit 50 --out results")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; a value that is JSON is what JSON says, any other is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InvalidInput("config", "NAME=VALUE, such as width=64", text)
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def _print_epoch(epoch: Epoch) -> None:
@@ -114,7 +130,7 @@ class _Steps:
     default=Path("models"),
     envvar="ELLZERO_MODELS",
     show_default=True,
-    help="The folder of named models.",
+    help="The folder of named models; demo-digits ships, and is always there.",
 )
 @data_options("test")
 @noise_options
@@ -169,7 +185,7 @@ def certify_command(
     """
     place = Place.of(executor, address, workers)
     place.check_shared("out", out)
-    path = Path(model) if model.endswith(".safetensors") else find_model(model, models)
+    path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
     place.check_shared("model", str(path))
     if data.uri != "digits":
         place.check_shared("data", data.uri)
@@ -253,7 +269,7 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as
         table = records.table()
         columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
         report = summarize([Outcome(*row) for row in zip(*columns, strict=True)], last)
-        reports[uri.rstrip("/").rsplit("/", 1)[-1] if len(results) == 1 else uri] = report
+        reports[uri] = report
         drawn = sum(table["drawn"].to_pylist()) / (len(table) * manifest["n"])
         if as_json:
             click.echo(json.dumps({"results": uri, "run": manifest, "votes_drawn": drawn, **asdict(report)}))

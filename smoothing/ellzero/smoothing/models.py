@@ -25,6 +25,8 @@ T = TypeVar("T")
 _KEY = "ellzero"
 _VERSION = 1
 _SUFFIX = ".safetensors"
+# Models that ship, to try things with.
+DEMO_MODELS = Path(__file__).parent / "demo"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
@@ -163,12 +165,14 @@ def model_names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.stem) and path.is_file())
 
 
-def find_model(name: str, folder: Path) -> Path:
-    """The file of the model ``name`` in a folder. No name leads out of it."""
-    path = folder / f"{name}{_SUFFIX}"
-    if not _NAME.fullmatch(name) or not path.is_file():
-        raise UnknownModel(f"model in {folder}", name, tuple(model_names(folder)))
-    return path
+def find_model(name: str, *folders: Path) -> Path:
+    """The file of the model ``name`` in the first folder that has it. No name leads out of them."""
+    for folder in folders:
+        path = folder / f"{name}{_SUFFIX}"
+        if _NAME.fullmatch(name) and path.is_file():
+            return path
+    there = (name for folder in folders for name in model_names(folder))
+    raise UnknownModel(f"model in {folders[0]}", name, tuple(dict.fromkeys(there)))
 
 
 def _kind(value: object, kind: type[T]) -> T:

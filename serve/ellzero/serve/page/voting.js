@@ -6,7 +6,7 @@ import { byId, el, grouped } from "./dom.js";
 const MOST_ALPHAS = 6;
 const POLL_MS = 250;
 const NONE =
-  "This service has no models to vote with. Start it with ellzero serve --models FOLDER, where FOLDER holds what ellzero train has saved.";
+  "This service has no models to vote with. Install ellzero[predict], or name a folder of what ellzero train has saved: ellzero serve --models FOLDER.";
 
 const chosen = { model: null, examples: [], index: 0, alpha: null, job: null };
 
