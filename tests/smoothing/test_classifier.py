@@ -237,6 +237,16 @@ def test_a_compiled_model_is_given_one_shape_only() -> None:
     assert set(model.calls) == {64}
 
 
+def test_a_model_that_was_trained_on_votes_in_evaluation_mode_again() -> None:
+    """In training mode a vote would depend on the other samples of its batch, and be no vote of a function."""
+    model = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(8), nn.Dropout(0.9), nn.Linear(8, 3))
+    classifier = SmoothedClassifier(model, NOISE, 3, batch_size=64)
+    expected = untimed(classifier.certify(inputs(1)[0], 20, 700, seed=1))
+    model.train()
+    assert untimed(classifier.certify(inputs(1)[0], 20, 700, seed=1)) == expected
+    assert not model.training
+
+
 # Continuous noise
 
 

@@ -50,7 +50,7 @@ class Voter:
 
     def __init__(self, model: nn.Module, levels: int, classes: int, device: torch.device, options: Options) -> None:
         self.levels, self.classes, self.device, self.options = levels, classes, device, options
-        self._model = model.to(device).eval()
+        self._model = model.to(device)
         if options.channels_last:
             self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._called: Callable[[Tensor], Any] = torch.compile(self._model) if options.compile else self._model
@@ -98,6 +98,7 @@ class Voter:
 
     def _step(self, ballots: list[Ballot[R]]) -> list[Ballot[R]]:
         look()
+        self._model.eval()  # it may have been trained since: a vote must not depend on what else is in its batch
         if self._batch_size is None:
             self._batch_size = self._fitting(ballots[0])
         taken = self._taken(ballots, self._batch_size)
