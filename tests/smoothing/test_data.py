@@ -414,6 +414,16 @@ def test_a_digest_of_images_says_whether_they_are_the_same(tmp_path: Path) -> No
     assert load_data(str(tmp_path)).digest not in (first, changed)
 
 
+def test_a_digest_of_images_sees_other_pixels_in_a_file_of_the_same_size(tmp_path: Path) -> None:
+    file = tmp_path / "a" / "1.bmp"
+    file.parent.mkdir()
+    Image.new("RGB", (20, 20), "red").save(file)
+    first, size = load_data(str(tmp_path)).digest, file.stat().st_size
+    Image.new("RGB", (20, 20), "blue").save(file)
+    assert file.stat().st_size == size
+    assert load_data(str(tmp_path)).digest != first
+
+
 def test_a_folder_without_data_is_one_line(tmp_path: Path) -> None:
     expected = f"{tmp_path} holds no idx files, no CIFAR-10 batches, and no folders of images"
     assert refusal(tmp_path) == expected

@@ -1,6 +1,7 @@
 """A hall: callers share a model, nobody waits for ever, and a ballot that cannot be voted on harms no other."""
 
 import threading
+import time
 from concurrent.futures import CancelledError, wait
 from dataclasses import replace
 from typing import Any
@@ -154,6 +155,27 @@ def test_who_waits_in_a_hall_that_closes_is_told() -> None:
         ticket.future.result(PATIENCE)
     with pytest.raises(HallClosed):
         hall.submit([classifier.ballot(inputs(1)[0], question(10))])
+
+
+def test_a_hall_closes_soon_though_its_model_fails() -> None:
+    """Not after each of its ballots was tried alone."""
+    started, calls = threading.Event(), []
+
+    class Failing(nn.Module):
+        def forward(self, levels: Tensor) -> Tensor:
+            calls.append(len(levels))
+            started.set()
+            time.sleep(0.02)
+            raise RuntimeError("tired")
+
+    classifier = classifier_of(Failing())
+    hall = Hall(classifier.voter, 200)
+    tickets = hall.submit([classifier.ballot(x, question(10_000)) for x in inputs(100)])
+    assert started.wait(PATIENCE)
+    hall.close()
+    assert len(calls) < 20
+    assert all(ticket.future.exception(PATIENCE) is not None for ticket in tickets)
+    assert isinstance(tickets[-1].future.exception(), HallClosed)
 
 
 def test_a_hall_that_retires_ends_what_it_began_and_takes_no_more() -> None:

@@ -6,12 +6,15 @@ import json
 import os
 import pickle
 import resource
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -27,8 +30,8 @@ from ellzero.smoothing.architectures import ARCHITECTURES, build
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.models import (
     ModelCard,
+    ModelFile,
     SavedModel,
-    digest_of,
     find_model,
     load_model,
     model_names,
@@ -159,11 +162,42 @@ def test_a_network_with_tied_weights_is_saved_as_well(tmp_path: Path, factories:
     assert same_weights(load_model(tmp_path / "model.safetensors", (card.architecture,)).network, network)
 
 
+def test_a_file_that_is_replaced_while_it_is_read_is_one_or_the_other(tmp_path: Path) -> None:
+    """Card, weights and digest are those of one file, whoever writes meanwhile."""
+    path, cards = tmp_path / "model.safetensors", [replace(CARD, data=name) for name in ("one", "other")]
+    expected = {}
+    for seed, card in enumerate(cards):
+        save_model(path, network_of(card, seed), card)
+        expected[ModelFile.read(path).digest] = (card, network_of(card, seed))
+    versions = [path.with_name(str(seed)) for seed in range(2)]
+    for seed, version in enumerate(versions):
+        save_model(path, network_of(cards[seed], seed), cards[seed])
+        shutil.copyfile(path, version)
+    over = Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            for version in versions:
+                shutil.copyfile(version, tmp_path / "next")
+                (tmp_path / "next").replace(path)
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(swap)
+        try:
+            for _ in range(100):
+                saved = load_model(path)
+                card, network = expected[saved.digest]
+                assert saved.card == card
+                assert same_weights(saved.network, network)
+        finally:
+            over.set()
+
+
 def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
     one, other = tmp_path / "one.safetensors", tmp_path / "other.safetensors"
     save_model(one, network_of(CARD, 1), CARD)
     save_model(other, network_of(CARD, 2), CARD)
-    assert load_model(one).digest == digest_of(one) == hashlib.sha256(one.read_bytes()).hexdigest()
+    assert load_model(one).digest == ModelFile.read(one).digest == hashlib.sha256(one.read_bytes()).hexdigest()
     assert load_model(one).digest != load_model(other).digest
     save_model(other, network_of(CARD, 1), CARD)
     assert load_model(one).digest == load_model(other).digest

@@ -141,3 +141,14 @@ def test_on_an_object_store_too(s3_place: S3Place) -> None:
 )
 def test_what_is_missing_is_cut_into_parts_of_neighbours(missing: list[int], expected: list[range]) -> None:
     assert parts(missing) == expected
+
+
+def test_of_two_runs_that_begin_together_neither_signs_for_the_other(tmp_path: Path) -> None:
+    """Both saw an empty folder; the second wrote its name last, and the first goes on writing its parts."""
+    one, other = Records(str(tmp_path)), Records(str(tmp_path))
+    one.begin(RUN)
+    (tmp_path / "run.json").unlink()
+    other.begin({**RUN, "seed": 6})
+    Records(str(tmp_path), one.stamp).write([(0, 1, RESULT)])  # as a worker of the first does
+    with pytest.raises(BadResults, match="belongs to another run; remove it"):
+        other.table()

@@ -2,16 +2,22 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from command_line import Ellzero
 
+from ellzero.smoothing import certifying
+from ellzero.smoothing.architectures import build
+from ellzero.smoothing.models import DEMO_MODELS, ModelCard, find_model, read_card, save_model
 from ellzero.smoothing.records import Records
 
 TRAIN = "train --binarize 8 --alpha 0.9 --epochs 12"
@@ -73,6 +79,33 @@ def test_without_a_seed_a_run_that_goes_on_keeps_its_own(ellzero: Ellzero, digit
     assert results(tmp_path / "r", "index")["index"].to_pylist() == [0, 1, 2, 3]
     ellzero(f"certify --model {digits_model} --n 500 --executor local --out {tmp_path}/same --limit 4 --seed {seed}")
     assert results(tmp_path / "same") == results(tmp_path / "r")
+
+
+@pytest.mark.parametrize("replaced", ["model", "data"])
+def test_a_run_votes_with_what_its_results_name_and_nothing_else(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: str
+) -> None:
+    """A model trained anew, or data written anew, between what the driver reads and what workers read."""
+    model, data, out = tmp_path / "model.safetensors", tmp_path / "data.npz", tmp_path / "r"
+    shutil.copyfile(find_model("demo-digits", DEMO_MODELS), model)
+    x = np.random.default_rng(1).integers(0, 2, (20, 1, 8, 8)).astype(np.uint8)
+    np.savez(data, x=x, y=np.arange(20) % 10, levels=2)
+    card = ModelCard.from_json(read_card(model).to_json(), "card")
+    certify_parts = certifying.certify_parts
+
+    def late(*arguments: Any) -> Any:
+        if replaced == "model":
+            save_model(model, build(card.architecture, card.shape, 10, 2, card.config), card)
+        else:
+            np.savez(data, x=1 - x, y=np.arange(20) % 10, levels=2)
+        return certify_parts(*arguments)
+
+    monkeypatch.setattr("ellzero.smoothing.cli.certify_parts", late)
+    code, _, err = ellzero(f"certify --model {model} --data {data} --n 200 --executor local --out {out}")
+    assert code == 1
+    what = "model" if replaced == "model" else "data set"
+    assert err.splitlines()[-1].endswith(f"is not the {what} that this run began with")
+    assert not list(out.glob("part-*"))
 
 
 def actors_of(driver: int) -> list[int]:
@@ -155,6 +188,12 @@ def test_a_killed_actor_and_a_killed_driver_lose_nothing_and_double_nothing(
         ("certify --model {model} --limit 0 --out {tmp}/r", "--limit must be an integer of at least 1"),
         ("certify --model {model} --address nohost:1 --out r", "on a cluster --out must be a whole path or a URI"),
         ("certify --model {model} --runner-up --stopping anytime --out {tmp}/r", "settled or never with runner_up"),
+        ("certify --model {model} --noise gaussian --sigma 1 --runner-up --out {tmp}/r", "false for continuous noise"),
+        ("certify --model {model} --noise gaussian --sigma 1e400 --out {tmp}/r", "--sigma must be a number above 0"),
+        ("certify --model {model} --batch-size 0 --out {tmp}/r", "--batch-size must be an integer of at least 1"),
+        ("certify --model {model} --cores 0 --out {tmp}/r", "--cores must be an integer from 1"),
+        ("train --alpha 0.9 --rate 900 --architecture mlp --epochs 1", "training diverged in epoch 1"),
+        ("train --alpha 0.9 --config width", "--config must be NAME=VALUE"),
         ("train", "give --alpha, the amount of discrete noise"),
         ("train --alpha 0.9 --k 1", "has levels 0..16, and --k 1 is for 0..1; --binarize 8 makes bits of them"),
         ("train --alpha 0.9 --binarize 17", "--binarize must be a level from 1 to 16"),
@@ -180,8 +219,11 @@ def test_a_mistake_is_one_line(
     code, out, err = ellzero(line.format(tmp=tmp_path, model=digits_model))
     assert code in (1, 2)
     assert out == ""
-    assert message in err
-    assert len(err.splitlines()) == 1
+    *notes, last = err.splitlines()
+    assert message in last
+    assert len(notes) == ("diverged" in message)  # it says first what it trains
+    assert not (tmp_path / "r").exists()  # nothing that would refuse the corrected command
+    assert not list(tmp_path.rglob("*.safetensors"))
 
 
 def test_noises_of_other_families_are_certified_by_the_same_command(

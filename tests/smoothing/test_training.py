@@ -10,7 +10,7 @@ import torch
 from ellzero.certificates import InvalidInput
 from ellzero.smoothing import DiscreteNoise, GaussianNoise
 from ellzero.smoothing.datasets import ArrayData
-from ellzero.smoothing.errors import BadModelFile
+from ellzero.smoothing.errors import BadModelFile, Diverged
 from ellzero.smoothing.models import ModelCard, load_model, read_card
 from ellzero.smoothing.training import Epoch, Recipe, Training
 
@@ -125,3 +125,16 @@ def test_a_recipe_that_makes_no_sense_is_refused(options: dict[str, object], mes
 def test_too_few_inputs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="data must be at least ten inputs"):
         Training(stripes(5), NOISE, CARD, RECIPE, tmp_path / "model.safetensors", CPU).run()
+
+
+def test_data_of_one_class_are_refused(tmp_path: Path) -> None:
+    data = replace(stripes(), labels=np.zeros(300, np.int64), class_names=("rows",))
+    with pytest.raises(InvalidInput, match="data must be of at least two classes"):
+        Training(data, NOISE, replace(CARD, num_classes=1), RECIPE, tmp_path / "model.safetensors", CPU)
+
+
+def test_a_training_that_diverges_says_so_and_saves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "model.safetensors"
+    with pytest.raises(Diverged, match="training diverged in epoch 1: its loss is no number; a rate below 900"):
+        Training(stripes(), NOISE, CARD, replace(RECIPE, rate=900.0), out, CPU).run()
+    assert not out.exists()

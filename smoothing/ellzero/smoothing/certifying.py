@@ -13,7 +13,7 @@ from ellzero.smoothing.ballots import Question
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.data import load_data
 from ellzero.smoothing.datasets import DataSet, binarized
-from ellzero.smoothing.errors import BadData
+from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models import ModelCard, load_model
 from ellzero.smoothing.noises import noise_from
 from ellzero.smoothing.records import Records
@@ -33,8 +33,9 @@ class DataSource:
     binarize: int | None
 
     def load(self) -> DataSet:
+        """The inputs; of levels bits are made where that is asked for, and what are bits already stay."""
         data = load_data(self.uri, self.split, k=self.k, image_size=self.image_size)
-        return data if self.binarize is None else binarized(data, self.binarize)
+        return data if self.binarize is None or data.levels == 2 else binarized(data, self.binarize)
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,10 @@ class Run:
     """A model, a data set, a noise and a question: all that decides the results, and how a worker computes them."""
 
     model: str
+    model_digest: str
     allowed: tuple[str, ...]
     source: DataSource
+    data_digest: str
     noise: Mapping[str, Any]
     question: Question
     device: str
@@ -51,12 +54,12 @@ class Run:
     autocast: str | None
     compile: bool
 
-    def manifest(self, card: ModelCard, digest: str, data: DataSet) -> dict[str, Any]:
+    def manifest(self, card: ModelCard, data: DataSet) -> dict[str, Any]:
         """What must be the same for results to belong together."""
         question = self.question
         return {
-            "model": {"name": Path(self.model).stem, "architecture": card.architecture, "sha256": digest},
-            "data": {"name": data.name, "split": self.source.split, "sha256": data.digest},
+            "model": {"name": Path(self.model).stem, "architecture": card.architecture, "sha256": self.model_digest},
+            "data": {"name": data.name, "split": self.source.split, "sha256": self.data_digest},
             "noise": dict(self.noise),
             "n0": question.n0,
             "n": question.n,
@@ -67,9 +70,18 @@ class Run:
             "precision": self.autocast or "float32",
         }
 
+    def data(self) -> DataSet:
+        """The data set that the results will name."""
+        found = self.source.load()
+        if found.digest != self.data_digest:
+            raise BadData(self.source.uri, "is not the data set that this run began with")
+        return found
+
     def classifier(self) -> SmoothedClassifier:
-        """The model, ready to vote."""
+        """The model, ready to vote: the one that the results will name."""
         saved = load_model(Path(self.model), self.allowed)
+        if saved.digest != self.model_digest:
+            raise BadModelFile(self.model, "is not the model that this run began with")
         return SmoothedClassifier(
             saved.network,
             noise_from(self.noise),
@@ -97,15 +109,16 @@ class Maker:
 
     run: Run
     out: str
+    stamp: str
     mark: str | None
     threads: int | None
 
     def __call__(self) -> Callable[[Sequence[int]], Receipt]:
         if self.threads is not None:
             torch.set_num_threads(self.threads)
-        records = Records(self.out)
+        records = Records(self.out, self.stamp)
         records.folder.check_shared(self.mark)
-        classifier, data = self.run.classifier(), self.run.source.load()
+        classifier, data = self.run.classifier(), self.run.data()
 
         def certify(indices: Sequence[int]) -> Receipt:
             start = time.perf_counter()
@@ -149,13 +162,12 @@ def certify_parts(
 ) -> Iterator[Receipt]:
     """Certify all parts; each is in the folder before its receipt comes."""
     with records.folder.run_mark() as mark:
-        make = Maker(run, records.folder.location, mark, threads)
+        make = Maker(run, records.folder.location, records.stamp, mark, threads)
         yield from executor.run_made(make, wanted, share)
 
 
-def votes_per_second(run: Run, data: DataSet) -> float:
+def votes_per_second(classifier: SmoothedClassifier, data: DataSet) -> float:
     """How fast this machine votes, by a short trial: for what people are told, never for a result."""
-    classifier = run.classifier()
     trial = Question.of(_PROBE_VOTES, 1, "1/2", 0)
     for _ in range(2):  # the first one warms up
         start = time.perf_counter()

@@ -3,7 +3,7 @@
 import json
 import os
 import secrets
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,10 @@ from ellzero.precompute.reporting import Progress, progress_of
 from ellzero.smoothing.architectures import ARCHITECTURES
 from ellzero.smoothing.ballots import Question
 from ellzero.smoothing.certifying import Run, certify_parts, check_fit, parts, votes_per_second
-from ellzero.smoothing.datasets import DataSet
 from ellzero.smoothing.devices import find_device
 from ellzero.smoothing.errors import BadResults
 from ellzero.smoothing.metrics import Outcome, Report, summarize
-from ellzero.smoothing.models import DEMO_MODELS, ModelCard, digest_of, find_model, read_card
+from ellzero.smoothing.models import DEMO_MODELS, ModelCard, ModelFile, find_model
 from ellzero.smoothing.noises import in_words, noise_from
 from ellzero.smoothing.options import DataAsked, NoiseAsked, data_options, factory_option, noise_options
 from ellzero.smoothing.plots import plot_reports
@@ -189,7 +188,8 @@ def certify_command(
     place.check_shared("model", str(path))
     if data.uri != "digits":
         place.check_shared("data", data.uri)
-    card = read_card(path)
+    file = ModelFile.read(path)
+    card = file.card
     source = data.source(noise.k, card.binarize)
     loaded = source.load()
     described = noise.description(card.noise, loaded)
@@ -201,8 +201,10 @@ def certify_command(
     chosen = seed if seed is not None else known.get("seed", secrets.randbits(63))
     run = Run(
         model=str(path.absolute()),
+        model_digest=file.digest,
         allowed=tuple(allowed),
         source=source,
+        data_digest=loaded.digest,
         noise=described,
         question=Question.of(n0, n, failure, chosen, stopping, runner_up),
         device=device,
@@ -210,22 +212,24 @@ def certify_command(
         autocast=autocast,
         compile=compiled,
     )
-    place.check()
-    records.begin(run.manifest(card, digest_of(path), loaded))
     inputs = len(loaded.labels) if limit is None else min(len(loaded.labels), integer(limit, "limit", 1))
+    integer(cores, "cores", 1, 4_096)
+    place.check()
+    # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
+    trial = replace(run, device="auto" if place.is_cluster else device, compile=False).classifier()
+    trial.ballot(loaded.inputs([0])[0], run.question)
+    records.begin(run.manifest(card, loaded))
     wanted = parts(set(range(inputs)) - records.present())
-    _certify(run, records, wanted, inputs, loaded, place, integer(cores, "cores", 1, 4_096))
-
-
-def _certify(
-    run: Run, records: Records, wanted: list[range], inputs: int, data: DataSet, place: Place, cores: int
-) -> None:
     missing = sum(map(len, wanted))
     if not missing:
         click.echo(f"{records.uri}: all {counted(inputs, 'input')} are certified already")
         return
-    question = run.question
-    seconds = missing * (question.n0 + question.n) / votes_per_second(run, data)
+    seconds = missing * (run.question.n0 + run.question.n) / votes_per_second(trial, loaded)
+    _certify(run, records, wanted, seconds, place, cores)
+
+
+def _certify(run: Run, records: Records, wanted: list[range], seconds: float, place: Place, cores: int) -> None:
+    question, missing = run.question, sum(map(len, wanted))
     name = place.name(seconds)
     announce(f"{counted(missing, 'input')}, at most {question.n:,} votes each", seconds)
     done = drawn = 0

@@ -29,6 +29,8 @@ from ellzero.certificates import (
 from ellzero.certificates._inputs import RationalLike, integer, shortest
 from ellzero.smoothing.streams import Source
 
+_SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
+
 
 @dataclass(frozen=True, init=False)
 class _Continuous(ABC):
@@ -40,9 +42,9 @@ class _Continuous(ABC):
     levels: int
 
     def __init__(self, width: RationalLike, *, k: int = 255) -> None:
-        allowed = "a number above 0, such as 0.5 or 1/2"
+        allowed = "a number above 0 that a double can hold, such as 0.5 or 1/2"
         number = shortest(width, self.parameter, allowed)
-        if number <= 0 or not 0 < float(number) < float("inf"):
+        if not _SMALLEST <= number <= _LARGEST:
             raise InvalidInput(self.parameter, allowed, width)
         object.__setattr__(self, "width", number)
         object.__setattr__(self, "levels", integer(k, "k", 1) + 1)

@@ -39,8 +39,8 @@ class ImageFolder:
 
     @property
     def digest(self) -> str:
-        """By names, sizes and the way they are cut: reading a million images only to name them would take hours."""
-        entries = [(file.name, _size(file), int(label)) for file, label in zip(self.files, self.labels, strict=True)]
+        """By names, sizes, times of change and the way they are cut: reading a million images would take hours."""
+        entries = [(file.name, *_stat(file), int(label)) for file, label in zip(self.files, self.labels, strict=True)]
         return hashlib.sha256(json.dumps([self.size, *entries]).encode()).hexdigest()
 
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
@@ -143,8 +143,10 @@ def _bytes(path: Path) -> bytes:
         raise BadData(str(path), f"cannot be read: {error}") from error
 
 
-def _size(path: Path) -> int:
+def _stat(path: Path) -> tuple[int, int]:
+    """Size, and time of the last change."""
     try:
-        return path.stat().st_size
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
     except OSError as error:
         raise BadData(str(path), f"cannot be read: {error}") from error

@@ -6,6 +6,7 @@ The tree, below `ellzero.certificates.EllzeroError`::
     ├── ModelFailed (RuntimeError)        the model raised, or gave something that is no vote
     │   └── OutOfMemory (MemoryError)     not even one sample fits
     ├── NoSuchDevice (RuntimeError)       a device that this machine does not have
+    ├── Diverged (ArithmeticError)         a training whose loss is no number any more
     ├── HallFull, HallClosed              too many votes are under way; no more are taken
     ├── UnknownModel (LookupError)        no model, or no architecture, of this name
     ├── BadModelFile (ValueError)         a file that holds no model of ours
@@ -63,6 +64,18 @@ class NoSuchDevice(SmoothingError, RuntimeError):
 
     def __str__(self) -> str:
         return f"device {self.device} cannot be used: {self.reason}"
+
+
+class Diverged(SmoothingError, ArithmeticError):
+    """In ``epoch`` the loss ceased to be a number, with the learning rate ``rate``."""
+
+    def __init__(self, epoch: int, rate: float) -> None:
+        super().__init__(epoch, rate)
+        self.epoch = epoch
+        self.rate = rate
+
+    def __str__(self) -> str:
+        return f"training diverged in epoch {self.epoch}: its loss is no number; a rate below {self.rate:g} may help"
 
 
 class HallFull(SmoothingError):

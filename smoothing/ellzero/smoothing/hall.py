@@ -12,6 +12,7 @@ from threading import Condition, Thread
 from typing import Any
 
 from ellzero.certificates import Inconsistent
+from ellzero.certificates.errors import Stopped
 from ellzero.certificates.stopping import stopping_when
 from ellzero.smoothing.ballots import Ballot
 from ellzero.smoothing.errors import HallClosed, HallFull, ModelFailed
@@ -148,13 +149,18 @@ class Hall:
 
     def _failed(self, tickets: list[Ticket], error: Exception) -> None:
         """Which input a model failed on is not known where several shared its batch: each is tried alone once."""
+        if isinstance(error, Stopped):  # the hall closes, and tells all
+            return
         if len(tickets) == 1:
             _settle(tickets[0], error)
             return
         _LOG.warning("a batch of %d ballots failed, and each is tried alone: %s", len(tickets), error)
         for ticket in tickets:
             try:
-                self._told([ticket], self._voter.step([ticket.ballot]))
+                with stopping_when(lambda: self._closing):
+                    self._told([ticket], self._voter.step([ticket.ballot]))
+            except Stopped:
+                return
             except LookFailed as failed:
                 self._look_failed([ticket], failed)
             except BaseException as own:
@@ -164,7 +170,7 @@ class Hall:
         self._told(tickets, failed.served)
         errors = {id(ballot): error for ballot, error in failed.failures}
         for ticket in tickets:
-            if id(ticket.ballot) in errors:
+            if not isinstance(errors.get(id(ticket.ballot), Stopped()), Stopped):
                 _settle(ticket, errors[id(ticket.ballot)])
 
 

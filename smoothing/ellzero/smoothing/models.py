@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError, deserialize
+from safetensors.torch import load, save
 from torch import nn
 
 from ellzero.certificates import EllzeroError, InvalidInput
@@ -121,43 +121,58 @@ def check_model_path(path: Path) -> None:
         raise InvalidInput("out", f"a file name that ends in {_SUFFIX}", str(path))
 
 
+@dataclass(frozen=True)
+class ModelFile:
+    """A model's file as it was at one moment: card, digest and weights are of the same bytes, whoever replaces it."""
+
+    path: Path
+    card: ModelCard
+    digest: str
+    data: bytes = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> "ModelFile":
+        try:
+            data = path.read_bytes()
+            deserialize(data)  # type: ignore[no-untyped-call]  # sees whether all of it fits together
+        except (FileNotFoundError, NotADirectoryError):
+            raise BadModelFile(str(path), "is not there") from None
+        except (OSError, ValueError, SafetensorError) as error:
+            raise BadModelFile(str(path), f"is no safetensors file: {error}") from error
+        text = _metadata(data).get(_KEY)
+        if text is None:
+            raise BadModelFile(str(path), "is no model of ellzero: it has weights, but no card")
+        return cls(path, ModelCard.from_json(text, str(path)), hashlib.sha256(data).hexdigest(), data)
+
+
 def read_card(path: Path) -> ModelCard:
-    """The card of a model, without its weights."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            text = (file.metadata() or {}).get(_KEY)
-    except FileNotFoundError:
-        raise BadModelFile(str(path), "is not there") from None
-    except (OSError, SafetensorError) as error:
-        raise BadModelFile(str(path), f"is no safetensors file: {error}") from error
-    if text is None:
-        raise BadModelFile(str(path), "is no model of ellzero: it has weights, but no card")
-    return ModelCard.from_json(text, str(path))
+    """The card of a model, without building its network."""
+    return ModelFile.read(path).card
 
 
 def load_model(path: Path, allowed: Sequence[str] = ()) -> SavedModel:
     """A model from its file. Runs no code but architectures that ship, and factories among ``allowed``."""
-    card = read_card(path)
+    file = ModelFile.read(path)
+    card = file.card
     try:
         network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
     except (BadModelFile, UnknownModel):
         raise
     except (EllzeroError, ValueError, RuntimeError, OverflowError) as error:
         raise BadModelFile(str(path), f"has an architecture that cannot be built: {error}") from error
-    with safe_open(path, framework="pt") as file:
-        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
     try:
-        network.load_state_dict(weights)
+        network.load_state_dict(load(file.data))
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).splitlines()]
         raise BadModelFile(str(path), f"has weights that do not fit {card.architecture}: {lines[-1]}") from error
-    return SavedModel(network.eval(), card, digest_of(path))
+    return SavedModel(network.eval(), card, file.digest)
 
 
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _metadata(data: bytes) -> dict[str, str]:
+    """What a sound safetensors file says of itself: its header is JSON after eight bytes that are its size."""
+    size = int.from_bytes(data[:8], "little")
+    found: dict[str, str] = json.loads(data[8 : 8 + size]).get("__metadata__", {})
+    return found
 
 
 def model_names(folder: Path) -> list[str]:

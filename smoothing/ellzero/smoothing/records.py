@@ -9,7 +9,6 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -46,10 +45,10 @@ SCHEMA = pa.schema(
 
 
 class Records:
-    """The results in a folder."""
+    """The results in a folder. ``stamp`` names the run that writes, as `begin` has found it."""
 
-    def __init__(self, uri: str) -> None:
-        self.folder = Folder(uri)
+    def __init__(self, uri: str, stamp: str = "") -> None:
+        self.folder, self.stamp = Folder(uri), stamp
 
     @property
     def uri(self) -> str:
@@ -86,6 +85,7 @@ class Records:
                     f"holds another run: {key} is {_short(known.get(key))} there and {_short(value)} here; "
                     "give another --out",
                 )
+        self.stamp = _stamp(run)
 
     def present(self) -> set[int]:
         """The inputs that have a result."""
@@ -94,7 +94,7 @@ class Records:
     def write(self, rows: Sequence[tuple[int, int, Certified]]) -> str:
         """Put the results of consecutive inputs, given as (index, label, result); the name of their part."""
         name = f"part-{rows[0][0]:09d}-{rows[-1][0]:09d}.parquet"
-        schema = SCHEMA.with_metadata({_RUN: self._digest})
+        schema = SCHEMA.with_metadata({_RUN: self.stamp})
         table = pa.Table.from_pylist([_row(*row) for row in rows], schema=schema)
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
@@ -102,8 +102,9 @@ class Records:
         return name
 
     def table(self) -> pa.Table:
-        """All results, an input once, in the order of the inputs."""
+        """All results, an input once, in the order of the inputs; each part must be of the run that is named here."""
         parts = []
+        stamp = _stamp(self.manifest() or {}).encode()
         for first, last in self._parts():
             name = f"part-{first:09d}-{last:09d}.parquet"
             try:
@@ -114,7 +115,7 @@ class Records:
                 raise BadResults(
                     f"{self.uri}/{name}", "is damaged; remove it and run the same command again"
                 ) from error
-            if written_by != self._digest:
+            if written_by != stamp:
                 raise BadResults(f"{self.uri}/{name}", "belongs to another run; remove it and run the command again")
             if part["index"].to_pylist() != list(range(first, last + 1)):
                 raise BadResults(f"{self.uri}/{name}", "does not hold the inputs that its name promises")
@@ -126,14 +127,14 @@ class Records:
         once = [place for place, index in enumerate(indices) if place == 0 or indices[place - 1] != index]
         return rows.take(once)
 
-    @cached_property
-    def _digest(self) -> bytes:
-        """Says which run a part belongs to."""
-        return hashlib.sha256(json.dumps(self.manifest(), sort_keys=True).encode()).hexdigest().encode()
-
     def _parts(self) -> list[tuple[int, int]]:
         found = (_PART.fullmatch(name) for name in self.folder.files())
         return sorted((int(part[1]), int(part[2])) for part in found if part is not None)
+
+
+def _stamp(run: Mapping[str, Any]) -> str:
+    """Says which run a part belongs to, by what the run itself knows: another may write ``run.json`` meanwhile."""
+    return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
 
 
 def _row(index: int, label: int, result: Certified) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ellzero.certificates import InvalidInput
 from ellzero.certificates._inputs import integer
 from ellzero.smoothing.architectures import build
 from ellzero.smoothing.datasets import DataSet
-from ellzero.smoothing.errors import BadModelFile
+from ellzero.smoothing.errors import BadModelFile, Diverged
 from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.inputs import Feed, to_model
 from ellzero.smoothing.models import ModelCard, check_model_path, save_model, write_file
@@ -133,6 +133,8 @@ class _Run:
         allowed: tuple[str, ...],
     ) -> None:
         self.data, self.noise, self.card, self.recipe, self.device = data, noise, card, recipe, device
+        if card.num_classes < 2:
+            raise InvalidInput("data", "of at least two classes", card.num_classes)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(recipe.seed)
             network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
@@ -162,6 +164,8 @@ class _Run:
         for step, (samples, labels) in enumerate(self._noisy(order, Stage.TRAIN, number)):
             scores = self.network(samples)
             loss = nn.functional.cross_entropy(scores, labels)
+            if not torch.isfinite(loss):
+                raise Diverged(number + 1, self.recipe.rate)
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
