@@ -161,7 +161,8 @@ class AsyncClient:
         progress: Progress | bool = False,
     ) -> PredictAnswer:
         """As `Client.predict`."""
-        request = _votes.vote("/v1/predict", model, x, 2, n=n, failure=failure, alpha=alpha, seed=seed)
+        wait = self._connection.patience(_votes.FIRST_SECONDS)
+        request = _votes.vote("/v1/predict", model, x, wait, n=n, failure=failure, alpha=alpha, seed=seed)
         found = _votes.read_vote(await self._send(request, self._connection.retries), PredictAnswer)
         if isinstance(found, JobAnswer):
             found = await self.job(found.id).result(progress)
@@ -219,7 +220,7 @@ class AsyncClient:
             "/v1/certify",
             model,
             x,
-            2 if wait else 0,
+            self._connection.patience(_votes.FIRST_SECONDS) if wait else 0,
             n0=n0,
             n=n,
             failure=failure,
@@ -303,7 +304,10 @@ class AsyncJob:
         told = show_progress if progress is True else progress or None
         found: CertifyAnswer | PredictAnswer | None = self._result
         while found is None:
-            job = await self.state(_votes.WATCHED_POLL_SECONDS if told else _votes.POLL_SECONDS)
+            wait = self._client._connection.patience(_votes.WATCHED_POLL_SECONDS if told else _votes.POLL_SECONDS)
+            if not wait:
+                await anyio.sleep(_votes.PAUSE_SECONDS)
+            job = await self.state(wait)
             if job is not None:
                 if told:
                     told(job)

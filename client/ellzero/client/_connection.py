@@ -54,6 +54,10 @@ class Connection:
             headers["x-api-key"] = self.api_key
         return {"base_url": self.url, "headers": headers, "timeout": self.timeout}
 
+    def patience(self, most: int) -> int:
+        """How many seconds the service may wait before it answers, so that the answer comes before the timeout."""
+        return min(most, int(self.timeout / 2))
+
     def settled(self, outcome: httpx2.Response | httpx2.RequestError, request: Request) -> httpx2.Response:
         """The answer that ``outcome`` is; otherwise the error that it stands for is raised."""
         if isinstance(outcome, httpx2.Response):

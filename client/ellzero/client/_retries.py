@@ -1,4 +1,5 @@
-"""When to ask again, and after how long. Every question may be repeated: answering it changes nothing.
+"""When to ask again, and after how long. Every question may be repeated: answering it changes nothing, and votes that
+were begun for a caller whose connection broke are ended.
 
 Asked again is after a connection that could not be made or broke, and after 429, 502, 503, 504: those pass. Not after
 other errors, which would come again, and not after waiting in vain for an answer, be it here or that the service says

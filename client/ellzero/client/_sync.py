@@ -180,7 +180,8 @@ class Client:
         ``alpha`` is that of the noise, as the model was trained by default. Waits, however long it takes; ``progress``
         True shows on a terminal how far it is; a function is called with the job as it goes on.
         """
-        request = _votes.vote("/v1/predict", model, x, 2, n=n, failure=failure, alpha=alpha, seed=seed)
+        wait = self._connection.patience(_votes.FIRST_SECONDS)
+        request = _votes.vote("/v1/predict", model, x, wait, n=n, failure=failure, alpha=alpha, seed=seed)
         found = _votes.read_vote(self._send(request, self._connection.retries), PredictAnswer)
         if isinstance(found, JobAnswer):
             found = self.job(found.id).result(progress)
@@ -242,7 +243,7 @@ class Client:
             "/v1/certify",
             model,
             x,
-            2 if wait else 0,
+            self._connection.patience(_votes.FIRST_SECONDS) if wait else 0,
             n0=n0,
             n=n,
             failure=failure,
@@ -326,7 +327,10 @@ class Job:
         told = show_progress if progress is True else progress or None
         found: CertifyAnswer | PredictAnswer | None = self._result
         while found is None:
-            job = self.state(_votes.WATCHED_POLL_SECONDS if told else _votes.POLL_SECONDS)
+            wait = self._client._connection.patience(_votes.WATCHED_POLL_SECONDS if told else _votes.POLL_SECONDS)
+            if not wait:
+                time.sleep(_votes.PAUSE_SECONDS)
+            job = self.state(wait)
             if job is not None:
                 if told:
                     told(job)

@@ -16,9 +16,11 @@ from ellzero.client.errors import JobEnded, UnsendableValue
 Progress = Callable[[JobAnswer], None]
 """Called with a job as it goes on."""
 
-# The service waits so long for a change before it answers that there is none.
+# The service waits so long for the end of votes before it answers that they go on.
+FIRST_SECONDS = 2
 POLL_SECONDS = 15
 WATCHED_POLL_SECONDS = 1
+PAUSE_SECONDS = 0.25  # between questions of a client that cannot wait so long
 _NUMBERS = ("alpha", "failure")
 
 
