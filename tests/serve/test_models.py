@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +24,12 @@ from serve.voting_models import CLASSES, FACTORY, NOISE, SHAPE, add_digits, add_
 
 from ellzero.certificates import InvalidInput
 from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnded, ProblemReply, UnsendableValue
+from ellzero.serve.booths import Booths
 from ellzero.serve.job_book import JobBook
+from ellzero.serve.metrics import Metrics
+from ellzero.serve.settings import ServeSettings
 from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier
-from ellzero.smoothing.models import digest_of, load_model
+from ellzero.smoothing.models import ModelFile, SavedModel, load_model
 
 X = np.random.default_rng(3).integers(0, 4, (3, *SHAPE))
 LONG = 19_000_000  # as many as a request may ask for, nearly
@@ -229,6 +233,32 @@ def test_the_client_waits_shows_progress_or_gives_a_handle(voting: Running) -> N
     assert not told or told[-1].state == "done"
 
 
+def test_a_client_with_a_short_timeout_waits_for_long_votes_too(voting: Running) -> None:
+    with Client(voting.url) as patient, Client(voting.url, timeout=1.5) as hasty:
+        asked: dict[str, Any] = {"n": 500_000, "seed": 3, "stopping": "never"}
+        assert hasty.certify("small", X[0], **asked).results == patient.certify("small", X[0], **asked).results
+        assert hasty.predict("small", X[0], n=50, seed=1).n == 50
+
+
+def cancelled_jobs(service: Running) -> float:
+    return service.metric('ellzero_jobs_total{kind="certify",state="cancelled"}')
+
+
+def test_votes_of_a_caller_who_has_gone_are_ended(voting: Running) -> None:
+    before = cancelled_jobs(voting)
+    with pytest.raises(httpx2.ReadTimeout):
+        httpx2.post(
+            f"{voting.url}/v1/certify",
+            json={"model": "small", "x": X[0].tolist(), "n": LONG, "stopping": "never", "wait": 2},
+            timeout=0.5,
+        )
+    for _ in range(200):
+        if cancelled_jobs(voting) == before + 1:
+            break
+        time.sleep(0.05)
+    assert cancelled_jobs(voting) == before + 1
+
+
 def test_the_async_client_does_the_same(voting: Running) -> None:
     async def ask() -> None:
         async with AsyncClient(voting.url) as client:
@@ -322,15 +352,15 @@ def reloaded(service: Running, digests: list[str]) -> None:
 
 
 def test_models_that_are_added_replaced_and_removed_are_seen_on_sighup(tmp_path: Path) -> None:
-    old = digest_of(add_model(tmp_path, "first"))
+    old = ModelFile.read(add_model(tmp_path, "first")).digest
     with running(tmp_path / "log", settings={"models": tmp_path, "jobs": tmp_path / "jobs"}) as service:
         asked = {"model": "first", "x": X[0].tolist(), "seed": 7}
         before = post(service, "certify", n=50_000, **asked, wait=20)
         assert before.json()["sha256"] == old
-        other = digest_of(add_model(tmp_path, "second", seed=2))
+        other = ModelFile.read(add_model(tmp_path, "second", seed=2)).digest
         reloaded(service, [old, other])
         begun = post(service, "certify", n=300_000, stopping="never", **asked, wait=0).json()["id"]
-        new = digest_of(add_model(tmp_path, "first", seed=3))
+        new = ModelFile.read(add_model(tmp_path, "first", seed=3)).digest
         reloaded(service, [new, other])
         assert post(service, "certify", n=200, **asked, wait=20).json()["sha256"] == new
         ended = httpx2.get(f"{service.url}/v1/jobs/{begun}?wait=20", timeout=PATIENCE).json()
@@ -368,6 +398,46 @@ def test_the_record_of_a_job_says_in_the_end_that_it_is_over(voting: Running, fo
                 break
             time.sleep(0.05)
         assert json.loads((folder / "jobs" / f"{job}.json").read_bytes())["state"] == "done"
+
+
+def test_with_several_workers_jobs_outlive_a_sighup(tmp_path: Path) -> None:
+    add_model(tmp_path)
+    with running(tmp_path / "log", settings={"models": tmp_path, "jobs": tmp_path / "jobs", "workers": 2}) as service:
+        job = begun(service)
+        add_model(tmp_path, "other", seed=2)
+        service.process.send_signal(signal.SIGHUP)
+        for _ in range(200):  # until both workers know it, as far as twenty answers tell
+            known = [len(httpx2.get(f"{service.url}/v1/models").json()["models"]) for _ in range(20)]
+            if set(known) == {2}:
+                break
+            time.sleep(0.05)
+        assert set(known) == {2}
+        assert httpx2.get(f"{service.url}/v1/jobs/{job}").json()["state"] == "running"
+        httpx2.delete(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE)
+
+
+def test_a_model_that_is_being_loaded_keeps_no_other_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("slow", "quick"):
+        add_model(tmp_path, name)
+    go_on, loaded = threading.Event(), []
+
+    def slowly(path: Path, allowed: Any) -> SavedModel:
+        if path.stem == "slow":
+            assert go_on.wait(PATIENCE)
+        loaded.append(path.stem)
+        return load_model(path, allowed)
+
+    monkeypatch.setattr("ellzero.serve.booths.load_model", slowly)
+    booths = Booths(ServeSettings(models=str(tmp_path)), Metrics())
+    booths.load()
+    with ThreadPoolExecutor() as pool:
+        slow = [pool.submit(booths.booth, "slow") for _ in range(2)]
+        assert booths.booth("quick").name == "quick"
+        assert booths.card("slow").architecture == "mlp"
+        go_on.set()
+        assert slow[0].result(PATIENCE) is slow[1].result(PATIENCE)
+    assert sorted(loaded) == ["quick", "slow"]
+    booths.close()
 
 
 @pytest.mark.parametrize(("silent", "state"), [(5, "running"), (120, "lost")])
@@ -537,6 +607,41 @@ def test_a_folder_of_models_that_is_not_there_is_one_line(tmp_path: Path) -> Non
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2
     assert done.stderr.strip().startswith("ellzero: --models must be a folder that is there; got")
+
+
+def test_a_file_that_is_no_model_is_left_out_and_named_in_the_log(tmp_path: Path) -> None:
+    add_model(tmp_path, "good")
+    (tmp_path / "bad.safetensors").write_bytes(b"no model")
+    with running(tmp_path / "log", settings={"models": tmp_path, "jobs": tmp_path / "jobs"}) as service:
+        assert [model["name"] for model in httpx2.get(f"{service.url}/v1/models").json()["models"]] == ["good"]
+        assert "bad.safetensors is no safetensors file" in service.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [("DEVICE", "cuda:77", "device cuda:77 cannot be used"), ("JOBS", "/proc/nowhere", "/proc/nowhere: ")],
+)
+def test_what_models_need_is_checked_before_the_service_starts(setting: str, value: str, message: str) -> None:
+    command = [sys.executable, "-m", "ellzero", "serve", "--port", "0", "--workers", "2"]
+    environment = os.environ | {f"ELLZERO_SERVE_{setting}": value}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
+    assert done.returncode in (1, 2)
+    assert done.stderr.startswith(f"ellzero: {message}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_models_that_cannot_be_used_are_no_fault_of_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the default folder of jobs is open to others, and is found to be when the model that ships is asked for."""
+    (tmp_path / f"ellzero-jobs-{os.getuid()}").mkdir(mode=0o777)
+    (tmp_path / f"ellzero-jobs-{os.getuid()}").chmod(0o777)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with running(tmp_path / "log") as service:
+        for _ in range(2):
+            answer = httpx2.get(f"{service.url}/v1/models")
+            assert answer.status_code == 503
+            assert answer.json()["detail"] == "the models of this service cannot be used; its log says why"
+        assert "jobs must be given, since others have access" in service.log.read_text()
+        assert httpx2.get(f"{service.url}/v1/radius?k=255&alpha=0.2&d=784&p=0.99").json()["radius"] == 3
 
 
 @pytest.mark.parametrize("x", [np.array([], np.int64), np.array(["a"]), [object()], [float("nan")]])

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,10 @@ from serve.page_view import (
 )
 from serve.voting_models import add_digits
 
-from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier
+from ellzero.smoothing import DiscreteNoise, GaussianNoise, Question, SmoothedClassifier
 from ellzero.smoothing.data import load_data
 from ellzero.smoothing.datasets import binarized
-from ellzero.smoothing.models import load_model
+from ellzero.smoothing.models import load_model, read_card, save_model
 
 pytestmark = needs_chromium
 
@@ -30,6 +32,8 @@ pytestmark = needs_chromium
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     add_digits(folder)
+    card = replace(read_card(folder / "digits.safetensors"), noise=dict(GaussianNoise("0.1", k=1).description()))
+    save_model(folder / "gaussian.safetensors", load_model(folder / "digits.safetensors").network, card)
     return folder
 
 
@@ -65,6 +69,32 @@ def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) 
     counts = [int(text.replace(",", "")) for text in voting.page.locator("#voting-bars output").all_inner_texts()]
     assert tuple(counts) == result.counts
     assert f"{result.drawn:,} of 3,000 votes" in said
+    # Cut and not rounded: the page must not claim more than was proved.
+    voting.says("voting-verdict", f"its probability is at least {Decimal(result.lower_bound):.20f}"[:-16] + "…")
+
+
+def test_votes_on_another_choice_are_ended_and_never_shown(voting: View) -> None:
+    """A certificate beside an image that it does not speak of would be a false one."""
+    voting.type(**{"voting-n": "10000000"})
+    for group, value in (("voting-example", "7"), ("voting-alpha", "0.8")):
+        voting.at("voting-start").click()
+        voting.says("voting-progress", "running: ")
+        with voting.page.expect_response(lambda answer: answer.request.method == "DELETE") as deleted:
+            voting.choose(group, value)
+        assert deleted.value.json()["state"] == "cancelled"
+        expect(voting.at("voting-start")).to_be_enabled()
+        voting.page.wait_for_timeout(600)  # more than two polls
+        for name in ("voting-progress", "voting-verdict", "voting-bars"):
+            expect(voting.at(name)).to_be_empty()
+
+
+def test_a_model_of_gaussian_noise_is_voted_with_its_own(voting: View) -> None:
+    voting.at("voting-model").select_option("gaussian")
+    voting.says("voting-model-hint", "trained with Gaussian noise, σ = 1/10")
+    expect(voting.at("voting-alphas")).to_be_hidden()
+    voting.type(**{"voting-n": "1000"})
+    voting.at("voting-start").click()
+    voting.says("voting-progress", "votes were needed; seed ")
 
 
 def test_votes_are_seen_to_arrive_and_can_be_cancelled(voting: View) -> None:

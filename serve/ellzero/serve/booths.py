@@ -1,5 +1,6 @@
 """The models of a service: known by their cards, loaded when they are first asked for. Needs torch."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -7,7 +8,7 @@ from typing import Any
 
 from ellzero.certificates import InvalidInput
 from ellzero.client.answers import ModelInfo
-from ellzero.serve.costs import looks_seconds
+from ellzero.serve.costs import look_seconds
 from ellzero.serve.exhibits import noise_for
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
@@ -17,12 +18,13 @@ from ellzero.smoothing.ballots import Ballot, CertifyBallot, PredictBallot, Ques
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.devices import find_device
 from ellzero.smoothing.discrete import DiscreteNoise
-from ellzero.smoothing.errors import UnknownModel
+from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.hall import Hall, Observer
-from ellzero.smoothing.models import DEMO_MODELS, ModelCard, digest_of, find_model, load_model, model_names, read_card
+from ellzero.smoothing.models import DEMO_MODELS, ModelCard, ModelFile, find_model, load_model, model_names
 from ellzero.smoothing.noises import noise_from
 
 MOST_INPUTS = 256
+_LOG = logging.getLogger(__name__)
 
 
 class Booth:
@@ -54,7 +56,7 @@ class Booth:
         if not isinstance(first, CertifyBallot) or not isinstance(first.noise, DiscreteNoise):
             return 0.0
         asked, d = first.question, first.noise.dimension(first.x.shape)
-        return looks_seconds(first.noise.noise, asked.n, asked.failure, d, asked.runner_up)
+        return look_seconds(first.noise.noise, asked.n, asked.failure, d, asked.runner_up)
 
 
 class Booths:
@@ -68,6 +70,7 @@ class Booths:
         self._infos: dict[str, ModelInfo] = {}
         self._booths: dict[str, Booth] = {}
         self._retired: list[Booth] = []
+        self._loading: dict[str, Lock] = {}
         self._lock = Lock()
 
     def load(self) -> None:
@@ -76,9 +79,12 @@ class Booths:
             raise InvalidInput("models", "a folder that is there", str(self._folder))
         cards, infos = {}, {}
         for name in model_names(self._folder):
-            path = find_model(name, self._folder)
-            cards[name] = read_card(path)
-            infos[name] = _info(name, cards[name], digest_of(path))
+            try:
+                file = ModelFile.read(find_model(name, self._folder))
+            except (BadModelFile, UnknownModel) as error:  # others can be voted with nevertheless
+                _LOG.warning("a model is left out: %s", error)
+                continue
+            cards[name], infos[name] = file.card, _info(name, file.card, file.digest)
         with self._lock:
             self._cards, self._infos = cards, infos
             for booth in list(self._booths.values()):
@@ -96,11 +102,17 @@ class Booths:
         return self._cards[name]
 
     def booth(self, name: str) -> Booth:
-        """A model in memory; it is loaded now if nobody has asked for it before."""
+        """A model in memory; it is loaded now if nobody has asked for it before. Others are not kept waiting."""
         self.card(name)
         with self._lock:
+            if name in self._booths:
+                return self._booths[name]
+            loading = self._loading.setdefault(name, Lock())
+        with loading:
             if name not in self._booths:
-                self._booths[name] = self._opened(name)
+                opened = self._opened(name)
+                with self._lock:
+                    self._booths[name] = opened
             return self._booths[name]
 
     def close(self) -> None:

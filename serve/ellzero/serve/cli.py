@@ -13,10 +13,12 @@ import click
 import orjson
 import uvicorn
 from pydantic import ValidationError
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from ellzero.certificates.commands import Command, Whole
 from ellzero.certificates.errors import InvalidInput, MissingExtra
+from ellzero.serve.job_book import JobBook
 from ellzero.serve.keys import new_key
 from ellzero.serve.logs import log_config
 from ellzero.serve.metrics import SHARED_DIRECTORY
@@ -50,8 +52,7 @@ def serve_command(
     settings = _settings({key: value for key, value in given.items() if value is not None})
     if settings.tables is not None:
         Table.open(settings.tables)  # what is no table is told here, before anything is started
-    if settings.models is not None:
-        _check_models(settings.models)
+    _check_models(settings)
     listener = _listener(settings)
     bound = listener.getsockname()[1]
     # Workers are fresh processes that read their settings from the environment.
@@ -80,7 +81,24 @@ def serve_command(
         return
     with tempfile.TemporaryDirectory(prefix="ellzero-metrics-") as shared:
         os.environ[SHARED_DIRECTORY] = shared
-        Multiprocess(config, sockets=[listener]).run()
+        supervisor = Supervisor(config, sockets=[listener])
+        supervisor.run()
+        if supervisor.failed:
+            sys.exit(STARTUP_FAILURE)
+
+
+class Supervisor(Multiprocess):
+    """Several workers. SIGHUP reaches each of them, as it does a single one, so that jobs under way go on."""
+
+    def handle_hup(self) -> None:
+        for process in self.processes:
+            if process.pid is not None:
+                os.kill(process.pid, signal.SIGHUP)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended because a worker could not start."""
+        return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
 
 
 def _settings(given: dict[str, Any]) -> ServeSettings:
@@ -93,12 +111,18 @@ def _settings(given: dict[str, Any]) -> ServeSettings:
         raise InvalidInput(where, first["msg"][:1].lower() + first["msg"][1:], first["input"]) from None
 
 
-def _check_models(folder: str) -> None:
+def _check_models(settings: ServeSettings) -> None:
     """Say before anything is started that models cannot be served."""
-    if not can_vote():
+    if settings.models is not None and not can_vote():
         raise MissingExtra("serving models", "predict")
-    if not Path(folder).is_dir():
-        raise InvalidInput("models", "a folder that is there", folder)
+    if settings.models is not None and not Path(settings.models).is_dir():
+        raise InvalidInput("models", "a folder that is there", settings.models)
+    if settings.jobs is not None:
+        JobBook(settings.jobs)
+    if settings.device != "auto" and can_vote():
+        from ellzero.smoothing.devices import find_device
+
+        find_device(settings.device)
 
 
 def _listener(settings: ServeSettings) -> socket.socket:

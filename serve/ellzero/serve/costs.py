@@ -14,7 +14,6 @@ _A_RADIUS_OF_TWO_CLASSES = 5e-5
 _A_TAIL = 1e-3
 _A_NUMBER = 2e-5
 _A_PLAN = 1.0
-_LOOKS = 64  # of a vote, at most
 _HALF = Fraction(1, 2)
 
 
@@ -33,11 +32,14 @@ def counts_seconds(noise: Noise, distinct: int, p: Fraction, d: int) -> float:
     return min(distinct, _radii(noise, 1 - p, d) + 1) * 2 * _A_TAIL + walk_seconds(noise, p, d)
 
 
-def looks_seconds(noise: Noise, n: int, failure: Fraction, d: int, runner_up: bool) -> float:
-    """To look at votes now and then what they certify: radii up to that of n unanimous ones, by bisection of counts."""
+def look_seconds(noise: Noise, n: int, failure: Fraction, d: int, runner_up: bool) -> float:
+    """To look once what votes certify, at most: radii up to that of n unanimous ones, by bisection of counts.
+
+    Others wait for their votes meanwhile. How many looks there are only makes a job long, which it may be.
+    """
     reach = Fraction(likely_lower_bound(Votes(n, n, failure)))
     if runner_up:
-        return _LOOKS * 2 * two_class_seconds(noise, 1 - reach, d)
+        return 2 * two_class_seconds(noise, 1 - reach, d)
     return 2 * n.bit_length() * walk_seconds(noise, reach, d)
 
 

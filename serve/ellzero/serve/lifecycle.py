@@ -1,4 +1,4 @@
-"""Signals: SIGTERM drains before it stops, SIGHUP loads the table anew."""
+"""Signals: SIGTERM drains before it stops, SIGHUP loads the table and looks for models anew."""
 
 import asyncio
 import logging
@@ -67,4 +67,4 @@ async def _logged(reload: Callable[[], Awaitable[None]]) -> None:
     try:
         await reload()
     except Exception:
-        _LOG.exception("the table could not be loaded anew; the old one stays")
+        _LOG.exception("the table or the models could not be loaded anew; the old one stays")

@@ -78,7 +78,7 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
         The input, or several stacked, is `x` in JSON, or a `.npy` body with the rest in the query. What takes longer
         than `wait` seconds is a job: 202, and its place in `location`.
         """
-        return await answered(await begun(PredictQuestion, request))
+        return await answered(request, *await begun(PredictQuestion, request))
 
     @router.post(
         "/v1/certify",
@@ -93,7 +93,7 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
 
         Given and answered as in `/v1/predict`.
         """
-        return await answered(await begun(CertifyQuestion, request))
+        return await answered(request, *await begun(CertifyQuestion, request))
 
     @router.get(
         "/v1/jobs/{job}",
@@ -127,9 +127,11 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
         question, x = await work.do(vote, kind, await body_of(request))
         return question, await polling.begin(question, x)
 
-    async def answered(begun: tuple[VoteQuestion, Job]) -> Response:
-        question, job = begun
+    async def answered(request: Request, question: VoteQuestion, job: Job) -> Response:
         if not await polling.settled(job, question.wait):
+            if await request.is_disconnected():  # nobody would learn the job's id
+                job.cancel()
+                raise Problem(408, "the caller has gone, and the votes with it")
             answer = await polling.announced(job)
             headers = {"location": f"/v1/jobs/{job.id}", "retry-after": "1"}
             return JsonResponse(answer, 202, headers)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter
 
-from ellzero.certificates import InvalidInput
+from ellzero.certificates import EllzeroError, InvalidInput
 from ellzero.certificates.commands import duration
 from ellzero.client.answers import (
     CertifyAnswer,
@@ -193,18 +193,20 @@ class Polling:
 
     async def examples(self, question: ExamplesQuestion) -> ExamplesAnswer:
         """Inputs to try a model on."""
-        card = await self._card(question.model)
+        card = self._card(await self._known(), question.model)
         return await self._work.do(_examples, question.model, card)
 
     async def noisy(self, question: NoisyQuestion) -> NoisyAnswer:
         """An example under noise."""
-        card = await self._card(question.model)
+        card = self._card(await self._known(), question.model)
         return await self._work.do(_noisy, question, card)
 
     async def begin(self, question: VoteQuestion, x: Any) -> Job:
         """Take the votes of a request."""
-        await self._card(question.model)
-        booth = await self._work.do(self._booth, self._booths, question.model)
+        booths = await self._known()
+        self._card(booths, question.model)
+        # Not by the threads that compute: what needs no model does not wait until one is loaded.
+        booth = await asyncio.to_thread(self._booth, booths, question.model)
         seed = secrets.randbelow(MOST_SEED + 1) if question.seed is None else question.seed
         ballots = await self._work.do(booth.ballots, question, x, seed)
         votes = sum(ballot.total for ballot in ballots)
@@ -282,27 +284,33 @@ class Polling:
         return _RECORD.validate_python(record)
 
     def _find(self) -> None:
-        if self._booths is None:
-            from ellzero.serve.booths import Booths
+        from ellzero.serve.booths import Booths
 
-            self._book = JobBook(self._settings.jobs)
-            self._booths = Booths(self._settings, self._metrics)
-        self._booths.load()
-        if self._book is not None:
-            self._book.sweep()
-        _LOG.info("models found", extra={"fields": {"models": len(self._booths.infos())}})
+        book = self._book or JobBook(self._settings.jobs)
+        booths = self._booths or Booths(self._settings, self._metrics)
+        booths.load()
+        book.sweep()
+        self._book, self._booths = book, booths
+        _LOG.info("models found", extra={"fields": {"models": len(booths.infos())}})
 
     async def _found(self) -> "Booths | None":
         """The models, those that ship too if this installation can run them."""
         async with self._finding:
             if self._booths is None and self._settings.models is None and can_vote():
-                await self._work.do(self._find)
+                try:
+                    await asyncio.to_thread(self._find)
+                except (EllzeroError, OSError):
+                    _LOG.exception("the models cannot be used")
+                    raise Problem(503, "the models of this service cannot be used; its log says why") from None
         return self._booths
 
-    async def _card(self, name: str) -> "ModelCard":
+    async def _known(self) -> "Booths":
         booths = await self._found()
         if booths is None:
             raise Problem(404, "this service has no models; ELLZERO_SERVE_MODELS names a folder of them", field="model")
+        return booths
+
+    def _card(self, booths: "Booths", name: str) -> "ModelCard":
         from ellzero.smoothing.errors import UnknownModel
 
         try:

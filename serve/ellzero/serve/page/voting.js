@@ -34,18 +34,22 @@ export const start = latest(async (signal) => {
 }, (problem) => (byId("voting-text").textContent = problem.message));
 
 function pick(model) {
+  drop();
   [chosen.model, chosen.examples, chosen.index] = [model, model.examples, 0];
-  const { alpha } = model.noise;
-  byId("voting-model-hint").textContent = `${model.architecture}, ${model.num_classes} classes, levels 0…${model.levels - 1}; trained with α = ${alpha ?? "–"}`;
+  const { alpha, sigma, gamma } = model.noise;
+  const trained = alpha ? `α = ${alpha}` : sigma ? `Gaussian noise, σ = ${sigma}` : gamma ? `uniform noise, γ = ${gamma}` : "no noise known";
+  byId("voting-model-hint").textContent = `${model.architecture}, ${model.num_classes} classes, levels 0…${model.levels - 1}; trained with ${trained}`;
   byId("voting-alphas").value = [...new Set([alpha, "0.99", "0.8", "0.6"])].filter(Boolean).join(", ");
-  chosen.alpha = alpha ?? "0.9";
+  chosen.alpha = isContinuous(model) ? undefined : (alpha ?? "0.9"); // other noise has no α: it is that of the training
+  byId("voting-alphas").closest(".field").hidden = byId("voting-noisy").hidden = isContinuous(model);
   const pictures = chosen.examples.map(({ index, label, x }) =>
     picture("voting-example", String(index), x, model, className(label), index === 0),
   );
   byId("voting-examples").replaceChildren(byId("voting-examples").querySelector("legend"), ...pictures);
-  clear();
   noisy();
 }
+
+const isContinuous = ({ noise }) => ["gaussian", "uniform"].includes(noise.family);
 
 const alphas = () => [...new Set(byId("voting-alphas").value.split(/[,;\s]+/).filter(Boolean))].slice(0, MOST_ALPHAS);
 const className = (label) => chosen.model.class_names[label] ?? String(label);
@@ -53,12 +57,16 @@ const className = (label) => chosen.model.class_names[label] ?? String(label);
 /** The chosen example under each α, drawn by the service as votes are. */
 const noisy = latest(
   async (signal) => {
+    if (isContinuous(chosen.model)) return;
     const { name } = chosen.model;
     const wanted = alphas();
     const drawn = await Promise.all(
       wanted.map((alpha) => ask("noisy", { model: name, example: chosen.index, alpha }, signal)),
     );
-    if (!wanted.includes(chosen.alpha)) chosen.alpha = wanted[0];
+    if (!wanted.includes(chosen.alpha)) {
+      drop();
+      chosen.alpha = wanted[0];
+    }
     const pictures = drawn.map(({ x }, place) =>
       picture("voting-alpha", wanted[place], x, chosen.model, `α = ${wanted[place]}`, wanted[place] === chosen.alpha),
     );
@@ -86,16 +94,13 @@ function picture(group, value, x, { shape, levels }, label, checked) {
   return el("label", {}, input, el("span", {}, canvas, label));
 }
 
-/** Take the votes, and show them as they come. */
-const certify = latest(
-  async (signal) => {
-    clear();
-    const { name } = chosen.model;
-    const n = Number(byId("voting-n").value.trim());
-    const x = chosen.examples[chosen.index].x;
+/** Take votes, and show them as they come; without a question only end those that are under way. */
+const votes = latest(
+  async (signal, question = null) => {
+    if (!question) return;
     byId("voting-start").disabled = true;
     try {
-      let job = await post("certify", { model: name, x, n, alpha: chosen.alpha, wait: 0 }, signal);
+      let job = await post("certify", question, signal);
       chosen.job = job.id ?? null; // one that was over at once has none
       byId("voting-cancel").disabled = chosen.job === null;
       while (job.state === "waiting" || job.state === "running") {
@@ -105,10 +110,7 @@ const certify = latest(
       }
       finish(job);
     } finally {
-      if (!signal.aborted) {
-        byId("voting-start").disabled = false;
-        byId("voting-cancel").disabled = true;
-      }
+      if (!signal.aborted) ended();
     }
   },
   (problem) => {
@@ -116,6 +118,30 @@ const certify = latest(
     else byId("voting-progress").textContent = problem.message;
   },
 );
+
+function certify() {
+  clear();
+  const n = Number(byId("voting-n").value.trim());
+  votes({ model: chosen.model.name, x: chosen.examples[chosen.index].x, n, alpha: chosen.alpha, wait: 0 });
+}
+
+/** Something else is chosen now: votes on what was chosen before must not appear beside it. */
+function drop() {
+  cancel();
+  votes();
+  ended();
+  clear();
+}
+
+function cancel() {
+  if (chosen.job) remove(`jobs/${chosen.job}`, new AbortController().signal).catch(() => {});
+}
+
+function ended() {
+  chosen.job = null;
+  byId("voting-start").disabled = false;
+  byId("voting-cancel").disabled = true;
+}
 
 function finish(job) {
   const answer = job.certificate ?? (job.results ? job : null);
@@ -133,7 +159,7 @@ function finish(job) {
 function verdict(result, { d, failure, noise }) {
   const abstains = result.radius === null;
   const unit = noise.unit === "pixel" ? "pixel" : "coordinate";
-  const bound = result.lower_bound.toFixed(5).replace(/\d$/, "…");
+  const bound = `${result.lower_bound.toFixed(20).slice(0, 6)}…`; // cut, not rounded: it is at least that
   const facts = `${grouped(result.count)} votes for ${className(result.selected)}: its probability is at least ${bound}, unless chance misled with probability ${failure}.`;
   const big = abstains ? "abstain" : grouped(result.radius);
   const label = abstains ? null : el("span", { className: "unit" }, `${unit}${result.radius === 1 ? "" : "s"} around ${className(result.prediction)}`);
@@ -172,19 +198,17 @@ function complain(name, message) {
 }
 
 byId("voting-examples").addEventListener("input", (event) => {
+  drop();
   chosen.index = Number(event.target.value);
-  clear();
   noisy();
 });
 byId("voting-noisy").addEventListener("input", (event) => {
+  drop();
   chosen.alpha = event.target.value;
-  clear();
 });
 byId("voting-alphas").addEventListener("input", () => noisy());
 byId("voting-form").addEventListener("submit", (event) => {
   event.preventDefault();
   certify();
 });
-byId("voting-cancel").addEventListener("click", () => {
-  if (chosen.job) remove(`jobs/${chosen.job}`, new AbortController().signal).catch(() => {});
-});
+byId("voting-cancel").addEventListener("click", cancel);
