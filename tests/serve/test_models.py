@@ -24,10 +24,13 @@ from serve.voting_models import CLASSES, FACTORY, NOISE, SHAPE, add_digits, add_
 
 from ellzero.certificates import InvalidInput
 from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnded, ProblemReply, UnsendableValue
+from ellzero.serve import deadline
 from ellzero.serve.booths import Booths
 from ellzero.serve.job_book import JobBook
 from ellzero.serve.metrics import Metrics
+from ellzero.serve.problems import Problem
 from ellzero.serve.settings import ServeSettings
+from ellzero.serve.work import Work
 from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier
 from ellzero.smoothing.models import ModelFile, SavedModel, load_model
 
@@ -648,3 +651,21 @@ def test_models_that_cannot_be_used_are_no_fault_of_callers(tmp_path: Path, monk
 def test_the_client_does_not_send_what_is_no_input(x: Any) -> None:
     with Client("http://127.0.0.1:9") as client, pytest.raises(UnsendableValue, match="x must be an array"):
         client.certify("small", x)
+
+
+def test_what_loads_longer_than_a_request_may_take_goes_on_for_the_next_one() -> None:
+    go_on, loaded = threading.Event(), []
+
+    def load() -> None:
+        assert go_on.wait(PATIENCE)
+        loaded.append(1)
+
+    async def ask() -> None:
+        deadline.begin(0.05)
+        with pytest.raises(Problem) as refused:
+            await Work(1, 0.05).aside(load)
+        assert (refused.value.status, refused.value.kind) == (503, "timeout")
+        go_on.set()
+
+    anyio.run(ask)
+    assert loaded == [1]  # the loop has waited for its threads at its end

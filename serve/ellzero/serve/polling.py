@@ -205,8 +205,7 @@ class Polling:
         """Take the votes of a request."""
         booths = await self._known()
         self._card(booths, question.model)
-        # Not by the threads that compute: what needs no model does not wait until one is loaded.
-        booth = await asyncio.to_thread(self._booth, booths, question.model)
+        booth = await self._work.aside(self._booth, booths, question.model)
         seed = secrets.randbelow(MOST_SEED + 1) if question.seed is None else question.seed
         ballots = await self._work.do(booth.ballots, question, x, seed)
         votes = sum(ballot.total for ballot in ballots)
@@ -298,7 +297,7 @@ class Polling:
         async with self._finding:
             if self._booths is None and self._settings.models is None and can_vote():
                 try:
-                    await asyncio.to_thread(self._find)
+                    await self._work.aside(self._find)
                 except (EllzeroError, OSError):
                     _LOG.exception("the models cannot be used")
                     raise Problem(503, "the models of this service cannot be used; its log says why") from None

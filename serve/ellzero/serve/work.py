@@ -37,6 +37,10 @@ class Work:
         except Stopped:
             raise self._out_of_time() from None
 
+    async def aside(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Work that loads rather than computes, beside the threads that compute. It goes on if the request must not."""
+        return await self._in_time(asyncio.to_thread(work, *arguments))
+
     async def once(
         self, key: Hashable, have: Callable[[], bool], begin: Callable[[], None], work: Callable[[], None]
     ) -> None:
