@@ -133,7 +133,7 @@ def test_a_seed_that_was_not_given_is_told(voting: Running) -> None:
 
 
 def test_examples_of_the_digits_are_inputs_that_the_model_takes(voting: Running) -> None:
-    found = httpx2.get(f"{voting.url}/v1/examples?model=digits").json()
+    found = httpx2.get(f"{voting.url}/v1/examples?model=digits", timeout=PATIENCE).json()
     assert found["data"] == "digits, 1 from level 8 on"
     assert [example["label"] for example in found["examples"]] == list(range(10))
     x = np.array([example["x"] for example in found["examples"]])
@@ -144,7 +144,7 @@ def test_examples_of_the_digits_are_inputs_that_the_model_takes(voting: Running)
 
 
 def test_an_example_under_noise_has_that_noise(voting: Running) -> None:
-    clean = np.array(httpx2.get(f"{voting.url}/v1/examples?model=digits").json()["examples"][3]["x"])
+    clean = np.array(httpx2.get(f"{voting.url}/v1/examples?model=digits", timeout=PATIENCE).json()["examples"][3]["x"])
     kept = {}
     for alpha in ("0.99", "0.6"):
         url = f"{voting.url}/v1/noisy?model=digits&example=3&alpha={alpha}"
@@ -166,7 +166,7 @@ def test_an_example_under_noise_has_that_noise(voting: Running) -> None:
     ],
 )
 def test_examples_that_are_not_there(voting: Running, path: str, status: int, message: str) -> None:
-    answer = httpx2.get(f"{voting.url}/v1/{path}")
+    answer = httpx2.get(f"{voting.url}/v1/{path}", timeout=PATIENCE)
     assert answer.status_code == status
     assert message in answer.json()["detail"]
 
@@ -214,7 +214,7 @@ def test_a_short_request_is_answered_while_a_long_job_goes_on(voting: Running) -
     job = begun(voting)
     answer = post(voting, "certify", model="small", x=X[1].tolist(), n=500, wait=20)
     assert answer.status_code == 200
-    assert httpx2.delete(f"{voting.url}/v1/jobs/{job}").json()["state"] == "cancelled"
+    assert httpx2.delete(f"{voting.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] == "cancelled"
 
 
 def test_the_client_waits_shows_progress_or_gives_a_handle(voting: Running) -> None:
@@ -290,7 +290,7 @@ def test_requests_of_many_callers_share_batches(voting: Running) -> None:
 
     with ThreadPoolExecutor(16) as pool:
         assert set(pool.map(ask, range(60))) == {200}
-    httpx2.delete(f"{voting.url}/v1/jobs/{ballast}")
+    httpx2.delete(f"{voting.url}/v1/jobs/{ballast}", timeout=PATIENCE)
     votes = voting.metric("ellzero_votes_total") - before["ellzero_votes_total"]
     batches = voting.metric("ellzero_batch_fill_count") - before["ellzero_batch_fill_count"]
     assert votes / batches > 300
@@ -307,7 +307,7 @@ def test_a_full_hall_answers_429_and_when_to_come_back(folder: Path, tmp_path: P
         assert refused.json()["type"] == "urn:ellzero:problem:too-many"
         never = post(service, "certify", model="small", x=X.tolist(), n=10)
         assert (never.status_code, never.json()["detail"]) == (422, "x must be at most 2 inputs; got 3")
-        httpx2.delete(f"{service.url}/v1/jobs/{jobs[0]}")
+        httpx2.delete(f"{service.url}/v1/jobs/{jobs[0]}", timeout=PATIENCE)
         with Client(service.url) as client:  # which comes back
             assert client.certify("small", X[0], n=10).n == 10
 
@@ -332,10 +332,12 @@ def test_every_worker_knows_every_job(folder: Path, tmp_path: Path) -> None:
     with running(tmp_path / "log", settings=settings) as service:
         jobs = [begun(service) for _ in range(2)]
         for job in jobs:
-            states = {httpx2.get(f"{service.url}/v1/jobs/{job}").json()["state"] for _ in range(20)}
+            states = {httpx2.get(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] for _ in range(20)}
             assert states <= {"waiting", "running"}
             assert httpx2.delete(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] == "cancelled"
-            assert {httpx2.get(f"{service.url}/v1/jobs/{job}").json()["state"] for _ in range(20)} == {"cancelled"}
+            assert {
+                httpx2.get(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] for _ in range(20)
+            } == {"cancelled"}
         short = post(service, "certify", model="small", x=X[0].tolist(), n=50_000, wait=0, seed=1).json()["id"]
         found = {
             httpx2.get(f"{service.url}/v1/jobs/{short}?wait=20", timeout=PATIENCE).json()["state"] for _ in range(20)
@@ -347,7 +349,7 @@ def reloaded(service: Running, digests: list[str]) -> None:
     """Send SIGHUP, and wait until these models are there, by their SHA-256."""
     service.process.send_signal(signal.SIGHUP)
     for _ in range(200):
-        found = [model["sha256"] for model in httpx2.get(f"{service.url}/v1/models").json()["models"]]
+        found = [model["sha256"] for model in httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]]
         if found == digests:
             break
         time.sleep(0.05)
@@ -384,7 +386,7 @@ def test_a_job_that_cannot_be_noted_is_refused_and_ended(tmp_path: Path) -> None
         answer = post(service, "certify", model="small", x=X[0].tolist(), n=LONG, wait=0, stopping="never")
         assert answer.status_code == 500
         for _ in range(200):
-            metrics = httpx2.get(f"{service.url}/metrics").text
+            metrics = httpx2.get(f"{service.url}/metrics", timeout=PATIENCE).text
             if 'ellzero_jobs_total{kind="certify",state="cancelled"} 1.0' in metrics:
                 break
             time.sleep(0.05)
@@ -410,12 +412,12 @@ def test_with_several_workers_jobs_outlive_a_sighup(tmp_path: Path) -> None:
         add_model(tmp_path, "other", seed=2)
         service.process.send_signal(signal.SIGHUP)
         for _ in range(200):  # until both workers know it, as far as twenty answers tell
-            known = [len(httpx2.get(f"{service.url}/v1/models").json()["models"]) for _ in range(20)]
+            known = [len(httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]) for _ in range(20)]
             if set(known) == {2}:
                 break
             time.sleep(0.05)
         assert set(known) == {2}
-        assert httpx2.get(f"{service.url}/v1/jobs/{job}").json()["state"] == "running"
+        assert httpx2.get(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] == "running"
         httpx2.delete(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE)
 
 
@@ -578,7 +580,8 @@ def test_the_model_that_ships_is_there_and_torch_is_loaded_when_it_is_asked_for(
             (model,) = client.models().models
             assert model.name == "demo-digits"
             assert "libtorch" in loaded.read_text()
-            examples = httpx2.get(f"{service.url}/v1/examples?model=demo-digits").json()["examples"]
+            address = f"{service.url}/v1/examples?model=demo-digits"
+            examples = httpx2.get(address, timeout=PATIENCE).json()["examples"]
             answer = client.certify("demo-digits", [example["x"] for example in examples], n=2_000)
             right = [
                 result.prediction == example["label"] for result, example in zip(answer.results, examples, strict=True)
@@ -587,11 +590,12 @@ def test_the_model_that_ships_is_there_and_torch_is_loaded_when_it_is_asked_for(
 
 
 def test_jobs_of_the_model_that_ships_are_known_to_workers_that_never_had_it(tmp_path: Path) -> None:
+    """Nor do they load it for that."""
     settings = {"jobs": tmp_path / "jobs", "workers": 2}
     x = np.zeros((1, 8, 8), int).tolist()
     with running(tmp_path / "log", settings=settings) as service:
         job = post(service, "certify", model="demo-digits", x=x, n=LONG, wait=0, stopping="never").json()["id"]
-        states = {httpx2.get(f"{service.url}/v1/jobs/{job}").json()["state"] for _ in range(20)}
+        states = {httpx2.get(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] for _ in range(20)}
         assert states <= {"waiting", "running"}
         assert httpx2.delete(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] == "cancelled"
 
@@ -599,7 +603,7 @@ def test_jobs_of_the_model_that_ships_are_known_to_workers_that_never_had_it(tmp
 def test_without_models_the_service_says_so(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     with running(tmp_path / "log", settings={"models": tmp_path / "none", "jobs": tmp_path / "jobs"}) as service:
-        assert httpx2.get(f"{service.url}/v1/models").json()["models"] == []
+        assert httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"] == []
         answer = post(service, "certify", model="small", x=[1], n=10)
         assert answer.status_code == 404
         assert "no model is called small; there are none" in answer.json()["detail"]
@@ -616,7 +620,9 @@ def test_a_file_that_is_no_model_is_left_out_and_named_in_the_log(tmp_path: Path
     add_model(tmp_path, "good")
     (tmp_path / "bad.safetensors").write_bytes(b"no model")
     with running(tmp_path / "log", settings={"models": tmp_path, "jobs": tmp_path / "jobs"}) as service:
-        assert [model["name"] for model in httpx2.get(f"{service.url}/v1/models").json()["models"]] == ["good"]
+        assert [
+            model["name"] for model in httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]
+        ] == ["good"]
         assert "bad.safetensors is no safetensors file" in service.log.read_text()
 
 
@@ -640,11 +646,13 @@ def test_models_that_cannot_be_used_are_no_fault_of_callers(tmp_path: Path, monk
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with running(tmp_path / "log") as service:
         for _ in range(2):
-            answer = httpx2.get(f"{service.url}/v1/models")
+            answer = httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE)
             assert answer.status_code == 503
             assert answer.json()["detail"] == "the models of this service cannot be used; its log says why"
         assert "jobs must be given, since others have access" in service.log.read_text()
-        assert httpx2.get(f"{service.url}/v1/radius?k=255&alpha=0.2&d=784&p=0.99").json()["radius"] == 3
+        assert (
+            httpx2.get(f"{service.url}/v1/radius?k=255&alpha=0.2&d=784&p=0.99", timeout=PATIENCE).json()["radius"] == 3
+        )
 
 
 @pytest.mark.parametrize("x", [np.array([], np.int64), np.array(["a"]), [object()], [float("nan")]])

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from pydantic import TypeAdapter
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ellzero.smoothing.hall import Ticket
     from ellzero.smoothing.models import ModelCard
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _NOTE_SECONDS = 1.0  # how often a job is written of
 _SPARE_SECONDS = 1.0  # of a request's time, to write its answer
@@ -276,32 +278,42 @@ class Polling:
             await asyncio.wait([job.watcher], timeout=_NOTE_SECONDS)
 
     async def _read(self, job: str) -> JobAnswer:
-        await self._found()
-        record = None if self._book is None else await self._work.do(self._book.read, job)
+        # Of other processes' jobs the book tells, and needs no models for it.
+        book = await self._prepared(self._opened_book) if can_vote() else None
+        record = None if book is None else await self._work.do(book.read, job)
         if record is None:
             raise Problem(404, "there is no job of this id, or it is more than a week old")
         return _RECORD.validate_python(record)
 
     def _find(self) -> None:
+        book = self._opened_book()
         from ellzero.serve.booths import Booths
 
-        book = self._book or JobBook(self._settings.jobs)
         booths = self._booths or Booths(self._settings, self._metrics)
         booths.load()
         book.sweep()
-        self._book, self._booths = book, booths
+        self._booths = booths
         _LOG.info("models found", extra={"fields": {"models": len(booths.infos())}})
+
+    def _opened_book(self) -> JobBook:
+        if self._book is None:
+            self._book = JobBook(self._settings.jobs)
+        return self._book
 
     async def _found(self) -> "Booths | None":
         """The models, those that ship too if this installation can run them."""
         async with self._finding:
-            if self._booths is None and self._settings.models is None and can_vote():
-                try:
-                    await self._work.aside(self._find)
-                except (EllzeroError, OSError):
-                    _LOG.exception("the models cannot be used")
-                    raise Problem(503, "the models of this service cannot be used; its log says why") from None
+            if self._booths is None and can_vote():
+                await self._prepared(self._find)
         return self._booths
+
+    async def _prepared(self, how: Callable[[], T]) -> T:
+        """What models need; that it cannot be had is no fault of whoever asks first."""
+        try:
+            return await self._work.aside(how)
+        except (EllzeroError, OSError):
+            _LOG.exception("the models cannot be used")
+            raise Problem(503, "the models of this service cannot be used; its log says why") from None
 
     async def _known(self) -> "Booths":
         booths = await self._found()
