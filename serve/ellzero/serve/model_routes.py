@@ -15,7 +15,7 @@ from ellzero.client.answers import (
     PredictAnswer,
 )
 from ellzero.serve.openapi import path_parameter, problems, query_of, vote_body
-from ellzero.serve.polling import Job, Polling
+from ellzero.serve.polling import Polling
 from ellzero.serve.problems import Problem
 from ellzero.serve.questions import (
     CertifyQuestion,
@@ -29,6 +29,7 @@ from ellzero.serve.questions import (
     vote,
 )
 from ellzero.serve.requests import body_of, content_type
+from ellzero.serve.vote_job import VoteJob
 from ellzero.serve.wire import JSON, NPY, JsonResponse, read_input_npy
 from ellzero.serve.work import Work
 
@@ -115,7 +116,7 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
         asked(TablesQuestion, request.scope["query_string"])
         return JsonResponse(await polling.cancel(request.path_params["job"]))
 
-    async def begun(kind: type[V], request: Request) -> tuple[V, Job]:
+    async def begun(kind: type[V], request: Request) -> tuple[V, VoteJob]:
         query, sent = request.scope["query_string"], content_type(request)
         if sent == NPY:
             question = asked(kind, query)
@@ -127,7 +128,7 @@ def add_model_routes(router: APIRouter, polling: Polling, work: Work) -> None:
         question, x = await work.do(vote, kind, await body_of(request))
         return question, await polling.begin(question, x)
 
-    async def answered(request: Request, question: VoteQuestion, job: Job) -> Response:
+    async def answered(request: Request, question: VoteQuestion, job: VoteJob) -> Response:
         if not await polling.settled(job, question.wait):
             if await request.is_disconnected():  # nobody would learn the job's id
                 job.cancel()

@@ -7,30 +7,25 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import uuid4
 
 from pydantic import TypeAdapter
 
 from ellzero.certificates import EllzeroError, InvalidInput
 from ellzero.certificates.commands import duration
 from ellzero.client.answers import (
-    CertifyAnswer,
     Example,
     ExamplesAnswer,
-    InputCertificate,
-    InputPrediction,
     JobAnswer,
-    JobState,
     ModelsAnswer,
     NoisyAnswer,
-    PredictAnswer,
 )
 from ellzero.serve import deadline
 from ellzero.serve.job_book import LOST, JobBook
 from ellzero.serve.metrics import Metrics
 from ellzero.serve.problems import Problem
-from ellzero.serve.questions import MOST_SEED, CertifyQuestion, ExamplesQuestion, NoisyQuestion, VoteQuestion
+from ellzero.serve.questions import MOST_SEED, ExamplesQuestion, NoisyQuestion, VoteQuestion
 from ellzero.serve.settings import ServeSettings, can_vote
+from ellzero.serve.vote_job import VoteJob
 from ellzero.serve.work import Work
 
 if TYPE_CHECKING:
@@ -45,123 +40,6 @@ _SPARE_SECONDS = 1.0  # of a request's time, to write its answer
 _RECORD = TypeAdapter(JobAnswer)
 
 
-class Job:
-    """The votes of one request."""
-
-    def __init__(self, question: VoteQuestion, booth: "Booth", tickets: "list[Ticket]", seed: int) -> None:
-        self.id = uuid4().hex
-        self.question, self.booth, self.tickets, self.seed = question, booth, tickets, seed
-        self.started = time.monotonic()
-        self.noted = False  # whether others may have heard of it
-        self.ended: float | None = None
-        self.watcher: asyncio.Task[None] | None = None  # writes of it once it is noted
-        self.over = asyncio.gather(*(asyncio.wrap_future(ticket.future) for ticket in tickets), return_exceptions=True)
-
-    @property
-    def seconds(self) -> float:
-        return (self.ended or time.monotonic()) - self.started
-
-    def answer(self) -> JobAnswer:
-        """The job as it is now."""
-        results = [ticket.future for ticket in self.tickets]
-        state: JobState = "running" if any(ticket.first_votes for ticket in self.tickets) else "waiting"
-        reason = None
-        if self.over.done():
-            state = "done"
-            for future in results:
-                if future.cancelled():
-                    state, reason = "cancelled", "somebody cancelled it"
-                elif (error := future.exception()) is not None:
-                    state, reason = "failed", str(error)
-        done = sum(ticket.ballot.done for ticket in self.tickets)
-        total = sum(ticket.ballot.total for ticket in self.tickets)
-        answer = JobAnswer(
-            id=self.id,
-            kind="certify" if isinstance(self.question, CertifyQuestion) else "predict",
-            state=state,
-            model=self.booth.name,
-            votes=done,
-            votes_at_most=total,
-            counts=[list(ticket.ballot.counts) for ticket in self.tickets],
-            seconds=self.seconds,
-            eta_seconds=self._eta(total - done) if state in ("waiting", "running") else None,
-            reason=reason,
-        )
-        if state != "done":
-            return answer
-        found = [future.result() for future in results]
-        if isinstance(self.question, CertifyQuestion):
-            return replace(answer, certificate=self._certified(self.question, found))
-        return replace(answer, prediction=self._predicted(found))
-
-    @property
-    def closed(self) -> bool:
-        """Whether it ended because the service did."""
-        from ellzero.smoothing.errors import HallClosed
-
-        ended = [ticket.future for ticket in self.tickets if ticket.future.done() and not ticket.future.cancelled()]
-        return any(isinstance(future.exception(), HallClosed) for future in ended)
-
-    def cancel(self) -> None:
-        for ticket in self.tickets:
-            ticket.cancel()
-
-    def _eta(self, votes: int) -> float | None:
-        """Others take their turns between."""
-        rate = self.booth.hall.votes_per_second
-        share = max(1.0, len(self.booth.hall) / len(self.tickets))
-        return None if rate is None else votes * share / rate
-
-    def _certified(self, question: CertifyQuestion, found: list[Any]) -> CertifyAnswer:
-        return CertifyAnswer(
-            results=[
-                InputCertificate(
-                    prediction=None if each.radius is None else each.prediction,
-                    radius=each.radius,
-                    selected=each.selected,
-                    count=each.count,
-                    drawn=each.drawn,
-                    counts=list(each.counts),
-                    selection=list(each.selection),
-                    lower_bound=each.lower_bound,
-                    upper_bound=each.upper_bound,
-                    other_radii=dict(each.other_radii),
-                )
-                for each in found
-            ],
-            model=self.booth.name,
-            sha256=self.booth.digest,
-            n0=question.n0,
-            n=question.n,
-            failure=str(found[0].failure),
-            seed=self.seed,
-            stopping=question.stopping,
-            runner_up=question.runner_up,
-            noise=dict(found[0].noise),
-            d=found[0].d,
-            seconds=self.seconds,
-        )
-
-    def _predicted(self, found: list[Any]) -> PredictAnswer:
-        return PredictAnswer(
-            results=[
-                InputPrediction(
-                    prediction=None if each.prediction < 0 else each.prediction,
-                    counts=list(each.counts),
-                    drawn=each.drawn,
-                )
-                for each in found
-            ],
-            model=self.booth.name,
-            sha256=self.booth.digest,
-            n=self.question.n,
-            failure=str(found[0].failure),
-            seed=self.seed,
-            noise=dict(found[0].noise),
-            seconds=self.seconds,
-        )
-
-
 class Polling:
     """All that a service does with models."""
 
@@ -169,7 +47,7 @@ class Polling:
         self._settings, self._metrics, self._work = settings, metrics, work
         self._booths: Booths | None = None
         self._book: JobBook | None = None
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, VoteJob] = {}
         self._watchers: set[asyncio.Task[None]] = set()
         self._finding = asyncio.Lock()
 
@@ -203,7 +81,7 @@ class Polling:
         card = self._card(await self._known(), question.model)
         return await self._work.do(_noisy, question, card)
 
-    async def begin(self, question: VoteQuestion, x: Any) -> Job:
+    async def begin(self, question: VoteQuestion, x: Any) -> VoteJob:
         """Take the votes of a request."""
         booths = await self._known()
         self._card(booths, question.model)
@@ -218,18 +96,18 @@ class Polling:
         if len(ballots) > self._settings.max_open_inputs:
             raise InvalidInput("x", f"at most {self._settings.max_open_inputs} inputs", len(ballots))
         self._afford(booth.look_seconds(ballots))
-        job = Job(question, booth, self._submitted(booth, ballots), seed)
+        job = VoteJob(question, booth, self._submitted(booth, ballots), seed)
         self._jobs[job.id] = job
         job.over.add_done_callback(lambda _: self._ended(job))
         return job
 
-    async def settled(self, job: Job, wait: float) -> bool:
+    async def settled(self, job: VoteJob, wait: float) -> bool:
         """Whether a job is over, waited for so many seconds, or as many as the request has."""
         seconds = max(0.0, min(wait, deadline.remaining() - _SPARE_SECONDS))
         await asyncio.wait([job.over], timeout=seconds)
         return job.over.done()
 
-    async def announced(self, job: Job) -> JobAnswer:
+    async def announced(self, job: VoteJob) -> JobAnswer:
         """A job that others may ask for from now on, in whatever process they come to."""
         if not job.noted:
             try:
@@ -272,7 +150,7 @@ class Polling:
         await self._written(mine)
         return mine.answer()
 
-    async def _written(self, job: Job) -> None:
+    async def _written(self, job: VoteJob) -> None:
         """Nobody hears that a job is over before the book has it: another process must not say later that it runs."""
         if job.watcher is not None:
             await asyncio.wait([job.watcher], timeout=_NOTE_SECONDS)
@@ -356,7 +234,7 @@ class Polling:
             detail = "the votes of this model are being closed; ask again"
             raise Problem(503, detail, headers={"retry-after": "5"}) from None
 
-    def _ended(self, job: Job) -> None:
+    def _ended(self, job: VoteJob) -> None:
         job.ended = time.monotonic()
         answer = job.answer()
         self._metrics.jobs.labels(answer.kind, answer.state).inc()
@@ -365,7 +243,7 @@ class Polling:
         if not job.noted:  # nobody knows its id; of others its watcher writes the end first
             self._jobs.pop(job.id, None)
 
-    async def _watch(self, job: Job) -> None:
+    async def _watch(self, job: VoteJob) -> None:
         """Write of a job until it is over, and look whether somebody wants it cancelled."""
         assert self._book is not None
         over = False
@@ -382,7 +260,7 @@ class Polling:
             except Exception:
                 _LOG.exception("a job could not be written of", extra={"fields": {"job": job.id}})
 
-    def _note(self, job: Job, lost: bool = False) -> None:
+    def _note(self, job: VoteJob, lost: bool = False) -> None:
         if self._book is not None:
             answer = job.answer()
             if lost:
