@@ -23,7 +23,7 @@ from serve.voting_models import add_digits
 from ellzero.smoothing import DiscreteNoise, GaussianNoise, Question, SmoothedClassifier
 from ellzero.smoothing.data import load_data
 from ellzero.smoothing.datasets import binarized
-from ellzero.smoothing.models import load_model, read_card, save_model
+from ellzero.smoothing.models import load_model, save_model
 
 pytestmark = needs_chromium
 
@@ -32,8 +32,9 @@ pytestmark = needs_chromium
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     add_digits(folder)
-    card = replace(read_card(folder / "digits.safetensors"), noise=dict(GaussianNoise("0.1", k=1).description()))
-    save_model(folder / "gaussian.safetensors", load_model(folder / "digits.safetensors").network, card)
+    saved = load_model(folder / "digits.safetensors")
+    card = replace(saved.card, noise=dict(GaussianNoise("0.1", k=1).description()))
+    save_model(folder / "gaussian.safetensors", saved.network, card)
     return folder
 
 

@@ -35,7 +35,6 @@ from ellzero.smoothing.models import (
     find_model,
     load_model,
     model_names,
-    read_card,
     save_model,
 )
 
@@ -118,7 +117,7 @@ def test_a_model_comes_back_as_it_was(
     path = tmp_path / "model.safetensors"
     save_model(path, network, card)
     saved = load_model(path)
-    assert saved.card == read_card(path) == card
+    assert saved.card == ModelFile.read(path).card == card
     assert same_weights(saved.network, network)
     assert not saved.network.training
     x = torch.rand(5, *shape)
@@ -136,7 +135,7 @@ def test_a_width_and_a_depth_are_those_of_the_network(tmp_path: Path) -> None:
 
 def test_every_field_of_a_card_comes_back(tmp_path: Path) -> None:
     save_model(tmp_path / "model.safetensors", network_of(FULL_CARD), FULL_CARD)
-    assert read_card(tmp_path / "model.safetensors") == FULL_CARD
+    assert ModelFile.read(tmp_path / "model.safetensors").card == FULL_CARD
     assert load_model(tmp_path / "model.safetensors").card == FULL_CARD
 
 
@@ -352,7 +351,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, damage: Callable[[bytes], by
     path.write_bytes(damage(path.read_bytes()))
     assert refusal(path).startswith(f"{path} is no safetensors file: ")
     with pytest.raises(BadModelFile):
-        read_card(path)
+        ModelFile.read(path)
 
 
 def test_a_pickle_that_is_called_safetensors_is_refused_and_not_run(tmp_path: Path) -> None:
@@ -574,7 +573,7 @@ def test_a_factory_that_nobody_allowed_is_refused_and_not_even_imported(
     path = factory_model(tmp_path, f"{name}:make")
     line = refusal(path, tuple(each.format(name=name) for each in allowed))
     assert line == (f"architecture {name}:make is code that nobody has allowed; --allow-factory {name}:make does")
-    assert read_card(path).architecture == f"{name}:make"
+    assert ModelFile.read(path).card.architecture == f"{name}:make"
     assert not trace.exists()
     assert name not in sys.modules
 

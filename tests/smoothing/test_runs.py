@@ -17,7 +17,7 @@ from command_line import Ellzero
 
 from ellzero.smoothing import certifying
 from ellzero.smoothing.architectures import build
-from ellzero.smoothing.models import DEMO_MODELS, ModelCard, find_model, read_card, save_model
+from ellzero.smoothing.models import DEMO_MODELS, ModelFile, find_model, save_model
 from ellzero.smoothing.records import Records
 
 TRAIN = "train --binarize 8 --alpha 0.9 --epochs 12"
@@ -90,7 +90,7 @@ def test_a_run_votes_with_what_its_results_name_and_nothing_else(
     shutil.copyfile(find_model("demo-digits", DEMO_MODELS), model)
     x = np.random.default_rng(1).integers(0, 2, (20, 1, 8, 8)).astype(np.uint8)
     np.savez(data, x=x, y=np.arange(20) % 10, levels=2)
-    card = ModelCard.from_json(read_card(model).to_json(), "card")
+    card = ModelFile.read(model).card
     certify_parts = certifying.certify_parts
 
     def late(*arguments: Any) -> Any:

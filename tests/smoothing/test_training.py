@@ -11,7 +11,7 @@ from ellzero.certificates import InvalidInput
 from ellzero.smoothing import DiscreteNoise, GaussianNoise
 from ellzero.smoothing.datasets import ArrayData
 from ellzero.smoothing.errors import BadModelFile, Diverged
-from ellzero.smoothing.models import ModelCard, load_model, read_card
+from ellzero.smoothing.models import ModelCard, ModelFile, load_model
 from ellzero.smoothing.training import Epoch, Recipe, Training
 
 CPU = torch.device("cpu")
@@ -48,7 +48,7 @@ def test_a_network_learns_under_noise_and_its_card_says_how(tmp_path: Path) -> N
     assert epochs[-1].loss < epochs[0].loss
     assert max(epoch.validation for epoch in epochs) > 0.8
     assert steps[-1] == (4 * 17, 4 * 17)  # 270 inputs in batches of 16
-    card = read_card(out)
+    card = ModelFile.read(out).card
     assert card.noise == NOISE.description()
     assert card.training["validation"] == max(epoch.validation for epoch in epochs)
     assert card.training["epochs"] == 4

@@ -145,11 +145,6 @@ class ModelFile:
         return cls(path, ModelCard.from_json(text, str(path)), hashlib.sha256(data).hexdigest(), data)
 
 
-def read_card(path: Path) -> ModelCard:
-    """The card of a model, without building its network."""
-    return ModelFile.read(path).card
-
-
 def load_model(path: Path, allowed: Sequence[str] = ()) -> SavedModel:
     """A model from its file. Runs no code but architectures that ship, and factories among ``allowed``."""
     file = ModelFile.read(path)
