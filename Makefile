@@ -27,15 +27,15 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 reference: $(VENV)/.dev ## compute the table that ships anew, to the same bytes
-	rm -rf tables/ellzero/tables/reference
-	$(BIN)/ellzero precompute --grid tables/ellzero/tables/reference.toml --out tables/ellzero/tables/reference --compact
+	rm -rf tables/ellzero/tables/bundled_table
+	$(BIN)/ellzero precompute --grid tables/ellzero/tables/bundled_grid.toml --out tables/ellzero/tables/bundled_table --compact
 
 demo-model: $(VENV)/.dev ## train the model that ships anew, seconds
-	rm -rf smoothing/ellzero/smoothing/demo build/demo
+	rm -rf smoothing/ellzero/smoothing/models/demo build/demo
 	$(BIN)/ellzero train --data digits --binarize 8 --alpha 0.9 --architecture mlp --config width=128 --config depth=1 \
 	  --epochs 60 --decay-every 20 --device cpu --out build/demo/demo-digits.safetensors
-	mkdir smoothing/ellzero/smoothing/demo
-	mv build/demo/demo-digits.safetensors smoothing/ellzero/smoothing/demo
+	mkdir smoothing/ellzero/smoothing/models/demo
+	mv build/demo/demo-digits.safetensors smoothing/ellzero/smoothing/models/demo
 
 bench: $(VENV)/.dev ## ratios of one run; docs/benchmarks.md explains them
 	tools/debian_package.sh wrk wrk

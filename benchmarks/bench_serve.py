@@ -18,7 +18,7 @@ from serve.running import Running, free_port, running
 
 from ellzero.certificates import Noise
 from ellzero.client import Client
-from ellzero.tables import reference_index
+from ellzero.tables import bundled_index
 
 _ROUNDS, _SECONDS, _CONNECTIONS = 8, 2, 32
 _HERE = Path(__file__).parent
@@ -71,7 +71,7 @@ def _lookups(ours: Running) -> Iterator[Line]:
 def _batch(ours: Running) -> Iterator[Line]:
     values = np.random.default_rng(0).uniform(0.5, 1, 100_000)
     listed = values.tolist()
-    noise, index = Noise(255, "0.2"), reference_index()
+    noise, index = Noise(255, "0.2"), bundled_index()
     direct = seconds(lambda: index.radius(values, noise, 150528), 10)
     with Client(ours.url) as client:
         # Several calls in a row: a connection is slow to begin with, until the system has found how much it can carry.

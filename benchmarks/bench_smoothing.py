@@ -14,11 +14,11 @@ import torch  # isort: skip
 from measuring import Line
 from torch import Tensor, nn
 
-from ellzero.smoothing import DiscreteNoise, Question, SmoothedClassifier, Stopping
-from ellzero.smoothing.architectures import build
-from ellzero.smoothing.data import load_data
-from ellzero.smoothing.datasets import binarized
-from ellzero.smoothing.models import ModelCard, load_model
+from ellzero.smoothing import CertifySettings, DiscreteNoise, SmoothedClassifier, Stopping
+from ellzero.smoothing.data.datasets import binarized
+from ellzero.smoothing.data.loading import load_data
+from ellzero.smoothing.models.architectures import build
+from ellzero.smoothing.models.files import ModelCard, load_model
 from ellzero.smoothing.training import Recipe, Training
 
 _SELECTING, _BOUNDING, _CERTIFICATIONS = 100, 20_480, 3
@@ -53,7 +53,7 @@ def _speed(noise: DiscreteNoise) -> Iterator[Line]:
     votes = batches = 0
     for seed in range(_CERTIFICATIONS):
         start = time.perf_counter()
-        ballot = classifier.ballot(x, Question.of(_SELECTING, _BOUNDING, "0.001", seed, Stopping.NEVER))
+        ballot = classifier.ballot(x, CertifySettings.of(_SELECTING, _BOUNDING, "0.001", seed, Stopping.NEVER))
         whole += time.perf_counter() - start
         while ballot.result() is None:
             size = min(batch, (_SELECTING if ballot.done < _SELECTING else ballot.total) - ballot.done)
@@ -113,7 +113,7 @@ def _stops() -> Iterator[Line]:
     radii: dict[Stopping, float] = {}
     for stopping in (Stopping.NEVER, Stopping.SETTLED, Stopping.ANYTIME):
         start = time.perf_counter()
-        results = list(classifier.certify_many(inputs, Question.of(100, _MANY, "0.001", 1, stopping)))
+        results = list(classifier.certify_many(inputs, CertifySettings.of(100, _MANY, "0.001", 1, stopping)))
         seconds = time.perf_counter() - start
         radii[stopping] = sum(result.radius or 0 for result in results) / _INPUTS
         if stopping is Stopping.NEVER:

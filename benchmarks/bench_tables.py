@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from measuring import Line, seconds
 
 from ellzero.certificates import Noise
-from ellzero.certificates.engine import column_answers
+from ellzero.certificates.exact_thresholds import column_answers
 from ellzero.tables import Table, ThresholdIndex
-from ellzero.tables.reference import LOCATION
+from ellzero.tables.bundled import LOCATION
 
 KS, ALPHAS, R_MAX = "1,2,3,4,7,9,15,19,31,63,127,255", "0.001:0.999:0.001", 50_000
 _LOOKUPS = 1_000_000

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import click
 
-from ellzero.certificates import Noise, cell, walk
-from ellzero.certificates.commands import progress
-from ellzero.certificates.engine import column_end
-from ellzero.certificates.rounding import RowQuestion
+from ellzero.certificates import Noise, recurrence, single_threshold
+from ellzero.certificates.exact_thresholds import column_end
+from ellzero.certificates.rounding import RowQuery
+from ellzero.core.progress import show_progress
 
 DIGITS = 20
 R_MAX = 400
@@ -43,18 +43,18 @@ def random_noise(source: random.Random) -> Noise:
 
 
 def check_columns(seed: int) -> Tally:
-    source, question = random.Random(seed), RowQuestion(DIGITS)
+    source, question = random.Random(seed), RowQuery(DIGITS)
     tally = Tally(Counter(), [])
     for _ in range(COLUMNS_A_TASK):
         noise = random_noise(source)
         a, _, b, z = noise.weights
         last = column_end(noise, R_MAX, DIGITS)
-        for r, row in enumerate(islice(walk.answers(noise, question, last), last + 1)):
+        for r, row in enumerate(islice(recurrence.answers(noise, question, last), last + 1)):
             tally.counts["cells"] += 1
-            tally.counts["by balls"] += r * log2(z) >= walk.EXACT_BITS
+            tally.counts["by balls"] += r * log2(z) >= recurrence.EXACT_BITS
             tally.counts["with α < β"] += a < b
             tally.counts["exact decimals"] += row.ceiling.exact
-            if row != question.of_exact(*cell.complement(noise, r)):
+            if row != question.of_exact(*single_threshold.complement(noise, r)):
                 tally.differing.append(f"{noise}, r = {r}")
             if row.ceiling.units == 10**DIGITS:
                 break
@@ -69,14 +69,14 @@ def main(cells: int, seed: int, workers: int) -> None:
     start = time.perf_counter()
     total = Tally(Counter(), [])
     tasks = 0
-    with ProcessPoolExecutor(workers) as pool, progress(range(cells), cells, "cells", cells * 8e-5) as bar:
+    with ProcessPoolExecutor(workers) as pool, show_progress(cells, "cells", cells * 8e-5) as bar:
         while total.counts["cells"] < cells:
             first = seed * 10**9 + tasks
             tasks += 8 * workers
             for tally in pool.map(check_columns, range(first, first + 8 * workers)):
                 total.counts.update(tally.counts)
                 total.differing.extend(tally.differing)
-                bar.update(tally.counts["cells"])
+                bar.advance(tally.counts["cells"])
     print(
         f"{tasks * COLUMNS_A_TASK:,} columns, seed {seed}, {time.perf_counter() - start:,.0f} s on {workers} processes"
     )

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import click
 
-from ellzero.certificates import Noise, cell, thresholds
-from ellzero.certificates.listing import paper_rows
+from ellzero.certificates import Noise, single_threshold, thresholds
+from ellzero.cli.thresholds import paper_rows
 
 PROCESSES = {"main process": resource.RUSAGE_SELF, "a worker": resource.RUSAGE_CHILDREN}
 
@@ -26,7 +26,7 @@ def main(d: int, k: int, alpha: str, r: int, workers: int) -> None:
     paper = time.perf_counter() - start
     start = time.perf_counter()
     for _ in range(1_000):
-        cell.complement(noise, r)
+        single_threshold.complement(noise, r)
     single = (time.perf_counter() - start) / 1_000
     exact, error_bound = thresholds(noise, [r])[0], Decimal(row.extra["error_bound"])
     largest = {who: resource.getrusage(whom).ru_maxrss >> 10 for who, whom in PROCESSES.items()}

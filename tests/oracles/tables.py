@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ellzero.certificates import Column, Noise, Threshold, cell, column
-from ellzero.tables import End, Part, Table
-from ellzero.tables.rows import Rows
+from ellzero.certificates import Column, Noise, Threshold, column, single_threshold
+from ellzero.tables import ColumnSlice, End, Table
+from ellzero.tables.format.rows import Rows
 
 UNIT = 10**20
 
@@ -23,26 +23,28 @@ def rows_from(units: Iterable[int], exact: Iterable[bool], min_p: Iterable[float
     return Rows(np.array(words, np.uint64).reshape(-1, 2), np.array([*exact], np.bool_), np.array([*min_p], np.float64))
 
 
-def part_of(found: Column) -> Part:
+def part_of(found: Column) -> ColumnSlice:
     """A column of the engine as a table keeps it."""
     end = End.COMPLETE if found.saturated else End.FLAT if found.noise.is_flat else End.CUT
     rows = found.rows
     units = [int(Fraction(row.value) * UNIT) for row in rows]
-    return Part(found.noise, 0, rows_from(units, [row.exact for row in rows], [row.min_p for row in rows]), end)
+    return ColumnSlice(found.noise, 0, rows_from(units, [row.exact for row in rows], [row.min_p for row in rows]), end)
 
 
-def exact_part(noise: Noise, r_max: int | None = None) -> Part:
+def exact_part(noise: Noise, r_max: int | None = None) -> ColumnSlice:
     """The rows 0..r_max of a noise, or all that there are."""
     return part_of(column(noise, r_max))
 
 
-def cut(part: Part, first: int, stop: int) -> Part:
+def cut(part: ColumnSlice, first: int, stop: int) -> ColumnSlice:
     """The rows first..stop−1."""
     rows = part.rows.between(first - part.first, stop - part.first)
-    return Part(part.noise, first, rows, part.end if stop == part.stop else End.CUT)
+    return ColumnSlice(part.noise, first, rows, part.end if stop == part.stop else End.CUT)
 
 
-def altered(part: Part, r: int, units: int = 0, exact: bool = False, ulps: int = 0, end: End | None = None) -> Part:
+def altered(
+    part: ColumnSlice, r: int, units: int = 0, exact: bool = False, ulps: int = 0, end: End | None = None
+) -> ColumnSlice:
     """A part with one wrong row: so many units and doubles away, and with the other flag if ``exact``."""
     at = r - part.first
     all_units = [part.rows.unit(index) for index in range(len(part.rows))]
@@ -50,10 +52,10 @@ def altered(part: Part, r: int, units: int = 0, exact: bool = False, ulps: int =
     flags, doubles = part.rows.exact.copy(), part.rows.min_p.copy()
     flags[at] ^= exact
     doubles[at] += ulps * 2.0**-53
-    return Part(part.noise, part.first, rows_from(all_units, flags, doubles), end or part.end)
+    return ColumnSlice(part.noise, part.first, rows_from(all_units, flags, doubles), end or part.end)
 
 
-def listed(part: Part) -> tuple[Noise, End, list[Threshold]]:
+def listed(part: ColumnSlice) -> tuple[Noise, End, list[Threshold]]:
     """Everything a part says, in a form that compares."""
     return part.noise, part.end, [part.threshold(r) for r in range(part.first, part.stop)]
 
@@ -67,7 +69,7 @@ def literal_radius(noise: Noise, p: Fraction, d: int) -> int | None:
     """The largest r ≤ d with p > τ_r, each τ_r taken as the exact fraction that it is."""
     certified = None
     for r in range(d + 1):
-        if p <= cell.threshold(noise, r):
+        if p <= single_threshold.threshold(noise, r):
             break
         certified = r
     return certified

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from ellzero.certificates import InvalidInput
 from ellzero.precompute.grid import make_grid, read_grid
-from ellzero.tables.reference import GRID
+from ellzero.tables.bundled import GRID
 
 
 def test_ranges_include_both_ends_and_are_exact() -> None:

@@ -11,7 +11,7 @@ from ellzero.precompute.cost import NOMINAL, CostModel, calibrated, expected_byt
 from ellzero.precompute.grid import GridSpec, make_grid
 from ellzero.precompute.plan import make_plan
 from ellzero.tables import End, Extent
-from ellzero.tables.reference import LOCATION
+from ellzero.tables.bundled import LOCATION
 from ellzero.tables.table import Table
 
 

@@ -10,28 +10,29 @@ from pathlib import Path
 import pytest
 
 from ellzero.certificates import Noise, column
-from ellzero.precompute import work
+from ellzero.core.execution.executors import Executor, LocalExecutor, RayExecutor
+from ellzero.precompute import worker
 from ellzero.precompute.cost import NOMINAL
-from ellzero.precompute.executors import Executor, LocalExecutor, RayExecutor
 from ellzero.precompute.grid import GridSpec, make_grid
-from ellzero.precompute.plan import ColumnWork, Plan, Task, make_plan
+from ellzero.precompute.plan import ColumnWork, GridPlan, Task, make_plan
 from ellzero.precompute.run import Summary, run_plan
-from ellzero.precompute.work import Receipt, compute
-from ellzero.tables import End, StorageFailed, Table, shard
+from ellzero.precompute.worker import TaskReceipt, compute
+from ellzero.tables import End, StorageFailed, Table
 from ellzero.tables.compaction import compact
+from ellzero.tables.format import shard
 
 GRID = make_grid("1,3,255", "0.1:0.9:0.1", r_max=300)
 
 
-def tasks_of(wanted: GridSpec, columns_a_task: int, first: int = 0) -> Plan:
+def tasks_of(wanted: GridSpec, columns_a_task: int, first: int = 0) -> GridPlan:
     """Small tasks, so that a short run has many."""
     works = [ColumnWork(noise.k, noise.alpha, first, wanted.r_end) for noise in wanted.noises()]
     cuts = range(0, len(works), columns_a_task)
     tasks = tuple(Task(tuple(works[cut : cut + columns_a_task]), 1_000, 0.01) for cut in cuts)
-    return Plan(tasks, len(wanted), 0)
+    return GridPlan(tasks, len(wanted), 0)
 
 
-def run(plan: Plan, table: Table, executor: Executor) -> Summary:
+def run(plan: GridPlan, table: Table, executor: Executor) -> Summary:
     summary = Summary()
     run_plan(plan, table, executor, lambda receipt, so_far: None, summary)
     return summary
@@ -86,7 +87,7 @@ def test_a_cut_column_is_continued_and_its_rows_are_not_written_twice(tmp_path: 
 
 
 def test_a_column_longer_than_a_shard_is_streamed_into_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "MOST_ROWS", 100)
+    monkeypatch.setattr(worker, "MOST_ROWS", 100)
     monkeypatch.setattr(shard, "MOST_ROWS", 100)
     table = Table.create(str(tmp_path / "t"))
     wanted = GridSpec((1,), (Fraction(51, 100), Fraction(4, 5)), 1_000)
@@ -96,7 +97,7 @@ def test_a_column_longer_than_a_shard_is_streamed_into_several(tmp_path: Path, m
     assert_holds(table, wanted)
 
 
-def killed_once(task: Task, uri: str, mark: str | None, marks: str) -> Receipt:
+def killed_once(task: Task, uri: str, mark: str | None, marks: str) -> TaskReceipt:
     """Computes and writes, and is killed the first time after its shard is there but before it could say so."""
     receipt = compute(task, uri, mark)
     try:

@@ -23,8 +23,8 @@ from ellzero.certificates import (
     sigma_for_alpha,
     thresholds,
 )
-from ellzero.client.answers import CompareAnswer, PlanAnswer, TablesAnswer, ThresholdsAnswer
-from ellzero.tables import reference_index
+from ellzero.core.schemas import CompareAnswer, PlanAnswer, TablesAnswer, ThresholdsAnswer
+from ellzero.tables import bundled_index
 
 
 @given(noise=noises(max_k=300), r_max=st.integers(0, 20))
@@ -117,7 +117,7 @@ def test_the_comparison_is_that_of_the_two_certificates(client: TestClient, alph
 
 def test_tables_tells_what_is_there(client: TestClient) -> None:
     answer = TypeAdapter(TablesAnswer).validate_json(client.get("/v1/tables").content)
-    index = reference_index()
+    index = bundled_index()
     assert answer.table == "reference"
     assert len(answer.columns) == len(index.noises)
     assert answer.rows == 421_174

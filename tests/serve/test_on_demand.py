@@ -13,11 +13,12 @@ from serve.running import Running, running
 from starlette.testclient import TestClient
 
 from ellzero.certificates import Noise, radius
-from ellzero.serve import ServeSettings, create_app, deadline
-from ellzero.serve.metrics import Metrics
-from ellzero.serve.problems import Problem
-from ellzero.serve.questions import ThresholdsQuestion
-from ellzero.serve.service import Service
+from ellzero.serve import ServeSettings, create_app
+from ellzero.serve.lookup.request_models import ThresholdsRequest
+from ellzero.serve.lookup.service import LookupService
+from ellzero.serve.platform import deadline
+from ellzero.serve.platform.metrics import Metrics
+from ellzero.serve.platform.problems import HttpProblem
 from ellzero.tables import Table
 
 
@@ -76,13 +77,13 @@ def test_a_crowd_that_asks_for_more_and_less_of_one_column_is_answered(service: 
     assert asyncio.run(crowd()) == {200: 20 * 7 * 4}
 
 
-def waiting_service() -> Service:
-    return Service(ServeSettings(request_timeout=2, max_seconds=600), Metrics())
+def waiting_service() -> LookupService:
+    return LookupService(ServeSettings(request_timeout=2, max_seconds=600), Metrics())
 
 
-async def thresholds_of(service: Service, r_max: int, alpha: str) -> int:
+async def thresholds_of(service: LookupService, r_max: int, alpha: str) -> int:
     deadline.begin(2)
-    found = await service.thresholds(ThresholdsQuestion(k=1, alpha=alpha, r_max=r_max))
+    found = await service.thresholds(ThresholdsRequest(k=1, alpha=alpha, r_max=r_max))
     return len(found.part.rows)
 
 
@@ -111,7 +112,7 @@ def test_who_joins_a_walk_that_is_stopped_is_answered_all_the_same() -> None:
         long = asyncio.create_task(thresholds_of(service, 10**9, "0.502"))
         await asyncio.sleep(1.5)
         joined = asyncio.create_task(thresholds_of(service, 50, "0.502"))
-        with pytest.raises(Problem) as caught:
+        with pytest.raises(HttpProblem) as caught:
             await long
         return caught.value.status, await joined
 

@@ -16,7 +16,7 @@ from serve.running import Running, running
 from starlette.testclient import TestClient
 
 from ellzero.serve import ServeSettings, create_app
-from ellzero.serve.logs import AccessLog
+from ellzero.serve.platform.logs import AccessLog
 
 RADIUS = "/v1/radius?p=0.99&d=784&k=255&alpha=0.2"
 DOCS = Path(__file__).parents[2] / "docs" / "serving.md"
@@ -175,7 +175,7 @@ def test_an_unexpected_error_is_a_problem_that_tells_nothing_and_is_logged(
     def broken(*_: object) -> None:
         raise RuntimeError("the secret of the house")
 
-    monkeypatch.setattr("ellzero.serve.routes.plainly_asked", broken)
+    monkeypatch.setattr("ellzero.serve.lookup.routes.plainly_asked", broken)
     response = client.get(RADIUS)
     assert response.status_code == 500
     assert response.json()["type"] == "urn:ellzero:problem:internal"

@@ -20,10 +20,10 @@ from serve.page_view import (
 )
 from serve.voting_models import add_digits
 
-from ellzero.smoothing import DiscreteNoise, GaussianNoise, Question, SmoothedClassifier
-from ellzero.smoothing.data import load_data
-from ellzero.smoothing.datasets import binarized
-from ellzero.smoothing.models import load_model, save_model
+from ellzero.smoothing import CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
+from ellzero.smoothing.data.datasets import binarized
+from ellzero.smoothing.data.loading import load_data
+from ellzero.smoothing.models.files import load_model, save_model
 
 pytestmark = needs_chromium
 
@@ -65,7 +65,7 @@ def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) 
     data = binarized(load_data("digits", "test"), 8)
     fourth = data.inputs([data.labels.tolist().index(4)])[0]
     classifier = SmoothedClassifier(load_model(models / "digits.safetensors").network, DiscreteNoise(1, "0.99"), 10)
-    (result,) = classifier.certify_many([fourth], Question.of(100, 3_000, "0.001", seed))
+    (result,) = classifier.certify_many([fourth], CertifySettings.of(100, 3_000, "0.001", seed))
     voting.shows("voting-radius", "abstain" if result.radius is None else str(result.radius))
     counts = [int(text.replace(",", "")) for text in voting.page.locator("#voting-bars output").all_inner_texts()]
     assert tuple(counts) == result.counts

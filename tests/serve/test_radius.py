@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from ellzero.certificates import Noise, Votes, certify, lower_bound, min_count, radius, radius_from_votes, thresholds
-from ellzero.client.answers import CONVENTIONS, RadiusAnswer
+from ellzero.core.conventions import CONVENTIONS
+from ellzero.core.schemas import RadiusAnswer
 
 BYTES = {"k": 255, "alpha": "0.2", "d": 150528}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 from ellzero.smoothing import DiscreteNoise
-from ellzero.smoothing.architectures import build
-from ellzero.smoothing.models import ModelCard, save_model
+from ellzero.smoothing.models.architectures import build
+from ellzero.smoothing.models.files import ModelCard, save_model
 
 SHAPE, LEVELS, CLASSES = (1, 4, 4), 4, 3
 NOISE = DiscreteNoise(LEVELS - 1, "0.9")

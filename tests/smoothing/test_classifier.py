@@ -27,15 +27,15 @@ from ellzero.certificates import (
 from ellzero.smoothing import (
     ABSTAIN,
     Certified,
+    CertifySettings,
     DiscreteNoise,
     GaussianNoise,
-    Question,
     SmoothedClassifier,
     UniformNoise,
-    streams,
 )
 from ellzero.smoothing.errors import ModelFailed, NoSuchDevice, OutOfMemory
-from ellzero.smoothing.rules import Stopping, Tally, rule_for
+from ellzero.smoothing.noise import random_streams
+from ellzero.smoothing.sampling.stopping_rules import Stopping, Tally, rule_for
 
 NOISE = Noise(3, "0.7")
 
@@ -43,7 +43,7 @@ NOISE = Noise(3, "0.7")
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 8 samples for inputs of 8 coordinates, so that a vote has many of them."""
-    monkeypatch.setattr(streams, "_BLOCK_COORDINATES", 64)
+    monkeypatch.setattr(random_streams, "_BLOCK_COORDINATES", 64)
 
 
 def inputs(count: int, d: int = 8, levels: int = 4) -> list[Tensor]:
@@ -55,14 +55,14 @@ def untimed(result: Certified) -> Certified:
     return replace(result, seconds=0.0)
 
 
-def certify_all(batch_size: int | None, xs: list[Tensor], question: Question, d: int = 8) -> list[Certified]:
+def certify_all(batch_size: int | None, xs: list[Tensor], question: CertifySettings, d: int = 8) -> list[Certified]:
     classifier = SmoothedClassifier(Counting(d, 3), NOISE, 3, feed="levels", batch_size=batch_size)
     return [untimed(result) for result in classifier.certify_many(xs, question)]
 
 
 @pytest.mark.parametrize("stopping", list(Stopping))
 def test_results_do_not_depend_on_batches_packing_or_order(small_blocks: None, stopping: str) -> None:
-    xs, question = inputs(7), Question.of(20, 700, "0.01", 3, stopping)
+    xs, question = inputs(7), CertifySettings.of(20, 700, "0.01", 3, stopping)
     expected = certify_all(None, xs, question)
     assert len({result.drawn for result in expected}) > (1 if stopping != "never" else 0)
     for batch_size in (1, 5, 64, 1_000):
@@ -73,12 +73,12 @@ def test_results_do_not_depend_on_batches_packing_or_order(small_blocks: None, s
 
 def test_another_seed_noise_or_input_has_other_votes() -> None:
     xs = inputs(1)
-    counts = {certify_all(None, xs, Question.of(20, 500, "0.01", seed, "never"))[0].counts for seed in range(5)}
+    counts = {certify_all(None, xs, CertifySettings.of(20, 500, "0.01", seed, "never"))[0].counts for seed in range(5)}
     assert len(counts) == 5
 
 
 def test_selecting_and_bounding_votes_are_drawn_apart() -> None:
-    result = certify_all(None, inputs(1), Question.of(500, 500, "0.01", 1, "never"))[0]
+    result = certify_all(None, inputs(1), CertifySettings.of(500, 500, "0.01", 1, "never"))[0]
     assert sum(result.selection) == sum(result.counts) == 500
     assert result.selection != result.counts
 
@@ -87,7 +87,7 @@ def test_selecting_and_bounding_votes_are_drawn_apart() -> None:
 @given(st.integers(0, 10**6), st.integers(1, 3_000), st.booleans(), st.sampled_from(["0.7", "0.4", "0.9"]))
 def test_a_settled_vote_gives_the_answer_of_all_votes(seed: int, n: int, runner_up: bool, alpha: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "_BLOCK_COORDINATES", 64)
+        patch.setattr(random_streams, "_BLOCK_COORDINATES", 64)
         classifier = SmoothedClassifier(Counting(8, 3, seed), Noise(3, alpha), 3, feed="levels")
         (x,) = inputs(1)
         full, early = (
@@ -127,7 +127,7 @@ def test_a_rule_is_over_exactly_when_no_votes_can_change_the_radius(
 
 @pytest.mark.usefixtures("small_blocks")
 def test_the_radius_is_that_of_the_votes_by_integers() -> None:
-    for result in certify_all(None, inputs(5), Question.of(20, 3_000, "0.001", 11, "never")):
+    for result in certify_all(None, inputs(5), CertifySettings.of(20, 3_000, "0.001", 11, "never")):
         assert result.radius == radius_from_votes(NOISE, Votes(result.count, 3_000, "0.001"), 8)
         assert result.count == result.counts[result.selected]
         assert result.selected == max(range(3), key=result.selection.__getitem__)
@@ -311,7 +311,7 @@ ERRORS_OF_MEMORY: list[Callable[[], Exception]] = [
 
 @pytest.mark.parametrize("error", ERRORS_OF_MEMORY)
 def test_a_batch_that_does_not_fit_is_halved_and_changes_nothing(error: Callable[[], Exception]) -> None:
-    xs, question = inputs(3), Question.of(20, 700, "0.01", 3)
+    xs, question = inputs(3), CertifySettings.of(20, 700, "0.01", 3)
     classifier = SmoothedClassifier(Hungry(10, error), NOISE, 3, feed="levels", batch_size=256)
     assert [untimed(result) for result in classifier.certify_many(xs, question)] == certify_all(None, xs, question)
     assert classifier.voter.batch_size == 8
@@ -350,13 +350,13 @@ def test_a_block_that_could_not_be_drawn_is_drawn_again_and_no_other_takes_its_p
     noise = FailsOnce(3, "0.7")
     noise.__dict__["fails"] = iter([False] * block + [True])
     classifier = SmoothedClassifier(Counting(8, 3), noise, 3, feed="levels", batch_size=8)
-    xs, question = inputs(2), Question.of(8, 40, "0.01", 3, "never")
+    xs, question = inputs(2), CertifySettings.of(8, 40, "0.01", 3, "never")
     assert [untimed(result) for result in classifier.certify_many(xs, question)] == certify_all(8, xs, question)
 
 
 def test_threads_that_share_a_classifier_do_not_share_votes(small_blocks: None) -> None:
     classifier = SmoothedClassifier(Counting(8, 3), NOISE, 3, feed="levels", batch_size=8)
-    xs, question = inputs(6), Question.of(20, 400, "0.01", 3, "never")
+    xs, question = inputs(6), CertifySettings.of(20, 400, "0.01", 3, "never")
     expected = certify_all(None, xs, question)
     with ThreadPoolExecutor(6) as pool:
         found = pool.map(lambda x: untimed(next(classifier.certify_many([x], question))), xs)
@@ -507,7 +507,7 @@ def test_a_device_that_is_not_there_is_one_line() -> None:
 
 
 def test_reduced_precision_is_tried_in_another_process_first() -> None:
-    from ellzero.smoothing.devices import _cpu_survives
+    from ellzero.smoothing.models.devices import _cpu_survives
 
     if _cpu_survives("bfloat16"):
         model = nn.Sequential(nn.Flatten(), nn.Linear(8, 3))

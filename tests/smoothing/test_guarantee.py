@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 from smoothing.small_models import Lookup, smoothed
 
-from ellzero.certificates import Noise, cell, min_count
-from ellzero.smoothing import ABSTAIN, Question, SmoothedClassifier
+from ellzero.certificates import Noise, min_count, single_threshold
+from ellzero.smoothing import ABSTAIN, CertifySettings, SmoothedClassifier
 
 RUNS = 20_000
 N, FAILURE = 60, Fraction(1, 10)
@@ -23,9 +23,9 @@ def certified_share(stopping: str, runner_up: bool, r: int, runs: int) -> Fracti
     noise = Noise(3, "1/2")
     model = Lookup(4, 2, 2, lambda point: int(point[0] == 3))
     x = torch.tensor([0, 1])
-    assert smoothed(model, noise, (0, 1))[0] == Fraction(5, 6) == cell.threshold(noise, 1)
+    assert smoothed(model, noise, (0, 1))[0] == Fraction(5, 6) == single_threshold.threshold(noise, 1)
     classifier = SmoothedClassifier(model, noise, 2, feed="levels")
-    questions = (Question.of(10, N, FAILURE, seed, stopping, runner_up) for seed in range(runs))
+    questions = (CertifySettings.of(10, N, FAILURE, seed, stopping, runner_up) for seed in range(runs))
     results = classifier.voter.run(classifier.ballot(x, question) for question in questions)
     certified = sum(result.radius is not None and result.radius >= r and result.prediction == 0 for result in results)
     return Fraction(certified, runs)
@@ -95,7 +95,7 @@ def test_a_radius_never_exceeds_the_exhaustive_truth(
     classifier = SmoothedClassifier(model, noise, classes, feed="levels")
     if runner_up and stopping == "anytime":
         stopping = "settled"
-    question = Question.of(20, 2_000, Fraction(1, 10**9), draw(10**6), stopping, runner_up)
+    question = CertifySettings.of(20, 2_000, Fraction(1, 10**9), draw(10**6), stopping, runner_up)
     chosen = [model.space[draw(len(model.space))] for _ in range(6)]
     for x, result in zip(chosen, classifier.certify_many(map(torch.tensor, chosen), question), strict=True):
         assert (result.prediction == ABSTAIN) is (result.radius is None)

@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 import ellzero.tables as tables
+from ellzero.core import EllzeroError
 
 
 @pytest.mark.parametrize(
@@ -18,11 +19,11 @@ import ellzero.tables as tables
             "shard x has format 3, and this ellzero reads up to 1: upgrade ellzero",
         ),
         (tables.Contradiction("K = 1"), ArithmeticError, "shards disagree about K = 1"),
-        (tables.StorageFailed("there", "full"), tables.TableError, "there: full"),
+        (tables.StorageFailed("there", "full"), EllzeroError, "there: full"),
     ],
 )
 def test_errors_say_one_line_and_survive_the_way_back_from_a_worker(
-    error: tables.TableError, builtin: type, text: str
+    error: EllzeroError, builtin: type, text: str
 ) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
@@ -30,4 +31,4 @@ def test_errors_say_one_line_and_survive_the_way_back_from_a_worker(
     assert str(error).startswith(text)
     assert "\n" not in str(error)
     assert isinstance(error, builtin)
-    assert isinstance(error, tables.TableError)
+    assert isinstance(error, EllzeroError)

@@ -16,7 +16,9 @@ from pyarrow import fs
 from s3_server import S3Place
 
 from ellzero.certificates import Noise
-from ellzero.tables import DamagedShard, NotATable, StorageFailed, Table, TableError, shard
+from ellzero.core import EllzeroError
+from ellzero.tables import DamagedShard, NotATable, StorageFailed, Table
+from ellzero.tables.format import shard
 from ellzero.tables.store import Store
 
 SHARDS = [shard.encode([exact_part(Noise(k, "4/5"), 3)]) for k in range(1, 9)]
@@ -287,7 +289,7 @@ def test_a_file_is_no_table(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
     uri = place.format(tmp=tmp_path)
-    with pytest.raises(TableError) as error:
+    with pytest.raises(StorageFailed) as error:
         Store(uri).prepare()
     assert str(error.value).startswith(f"{uri}: ")
     assert "\n" not in str(error.value)
@@ -335,10 +337,10 @@ def test_a_missing_bucket_is_noticed_before_anything_is_computed_for_it(s3_optio
 def test_a_secret_in_a_uri_is_never_said(s3_options: str) -> None:
     """pyarrow reads s3://key:secret@bucket; messages end up in logs."""
     uri = f"s3://testing:hunter2@nowhere/table?{s3_options}"
-    with pytest.raises(TableError) as error:
+    with pytest.raises(EllzeroError) as error:
         Store(uri).put(SHARDS[0])
     assert "hunter2" not in str(error.value)
-    with pytest.raises(TableError) as error:
+    with pytest.raises(EllzeroError) as error:
         Table.open(uri)
     assert "hunter2" not in str(error.value)
 

@@ -21,6 +21,7 @@ from s3_server import S3Place
 
 from ellzero.certificates import InvalidInput, Noise, paper_threshold
 from ellzero.tables import (
+    ColumnSlice,
     Compacted,
     Contradiction,
     DamagedShard,
@@ -28,15 +29,14 @@ from ellzero.tables import (
     Extent,
     NotATable,
     PaperTable,
-    Part,
     Table,
     TableError,
     ThresholdIndex,
     compact,
-    paper_table,
-    shard,
+    lee2019_table,
     verify,
 )
+from ellzero.tables.format import shard
 from ellzero.tables.store import Store, digest_of, generation_of
 from ellzero.tables.verification import agree
 
@@ -45,7 +45,7 @@ WHOLE = {noise: exact_part(noise, r_max) for noise, r_max in ((BYTES, None), (BI
 
 
 @st.composite
-def shards_of(draw: st.DrawFn) -> list[list[Part]]:
+def shards_of(draw: st.DrawFn) -> list[list[ColumnSlice]]:
     """All rows of the four columns, some more than once, cut into parts and the parts into shards."""
     parts = []
     for whole in WHOLE.values():
@@ -53,13 +53,13 @@ def shards_of(draw: st.DrawFn) -> list[list[Part]]:
         again = draw(st.lists(st.tuples(st.sampled_from(cuts), st.sampled_from(cuts)), max_size=2))
         ends = [*pairwise(cuts), *(two for two in again if two[0] < two[1])]
         parts += [cut(whole, first, stop) for first, stop in ends]
-    shards: dict[int, list[Part]] = {}
+    shards: dict[int, list[ColumnSlice]] = {}
     for part in draw(st.permutations(parts)):
         shards.setdefault(draw(st.integers(0, 5)), []).append(part)
     return list(shards.values())
 
 
-def compacted(shards: list[list[Part]], most_rows: int) -> tuple[dict[str, bytes], Compacted]:
+def compacted(shards: list[list[ColumnSlice]], most_rows: int) -> tuple[dict[str, bytes], Compacted]:
     """The files of a table after compaction."""
     with TemporaryDirectory() as directory, patch.object(shard, "MOST_ROWS", most_rows):
         table = Table.create(directory)
@@ -81,7 +81,7 @@ def sorted_noises() -> list[Noise]:
 @settings(max_examples=8)
 @given(shards_of(), st.sampled_from([30, 100, 262_144]))
 def test_compaction_keeps_every_row_and_its_bytes_depend_on_the_rows_alone(
-    shards: list[list[Part]], most_rows: int
+    shards: list[list[ColumnSlice]], most_rows: int
 ) -> None:
     after, done = compacted(shards, most_rows)
     expected = compacted([list(WHOLE.values())], most_rows)[0]
@@ -114,7 +114,7 @@ def test_a_part_that_is_not_what_it_says_is_not_appended(tmp_path: Path) -> None
     table = Table.create(str(tmp_path))
     table.append([WHOLE[BYTES]])
     before = files(tmp_path)
-    wrong = Part(BITS, 0, WHOLE[BITS].rows.between(0, 9), End.COMPLETE)
+    wrong = ColumnSlice(BITS, 0, WHOLE[BITS].rows.between(0, 9), End.COMPLETE)
     with suppress(TableError, InvalidInput):
         table.append([wrong])
         assert table.extents()[BITS] == Extent(9, End.CUT)
@@ -187,7 +187,7 @@ def test_extents_know_what_is_lacking() -> None:
 
 @settings(max_examples=20)
 @given(shards_of())
-def test_extents_of_any_shards_are_those_of_the_columns(shards: list[list[Part]]) -> None:
+def test_extents_of_any_shards_are_those_of_the_columns(shards: list[list[ColumnSlice]]) -> None:
     with TemporaryDirectory() as directory:
         table = Table.create(directory)
         for parts in shards[1:]:  # one is left out, so that there are gaps
@@ -209,7 +209,7 @@ def test_a_shard_of_another_kind_or_of_none_is_one_line(tmp_path: Path) -> None:
     kindless.store.put(with_footer(data, lambda stated: stated.pop("kind")))
     mixed = Table.create(str(tmp_path / "mixed"))
     mixed.append([WHOLE[BITS]])
-    mixed.store.put(paper_table.encode([paper_threshold(BITS, 5, 1)]))
+    mixed.store.put(lee2019_table.encode([paper_threshold(BITS, 5, 1)]))
     for table in (kindless, mixed):
         with pytest.raises(TableError) as error:
             Table.open(table.store.uri).columns()
@@ -467,7 +467,7 @@ def test_compaction_needs_no_more_memory_than_the_table_has(tmp_path: Path, monk
     table, rows = Table.create(str(tmp_path)), rows_from([UNIT // 2] * 300, [True] * 300, [0.5 + 2.0**-53] * 300)
     for start in range(12):
         noises = [Noise(1, f"{at}/100000") for at in range(60_000 + start, 60_000 + 12 * 30, 12)]
-        table.append([Part(noise, 0, rows, End.CUT) for noise in noises])
+        table.append([ColumnSlice(noise, 0, rows, End.CUT) for noise in noises])
     before, most, put = pyarrow.total_allocated_bytes(), [0], table.store.put
 
     def measured(data: bytes, generation: int = 0) -> str:

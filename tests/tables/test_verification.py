@@ -12,14 +12,15 @@ from oracles.strategies import noises
 from oracles.tables import UNIT, altered, cut, exact_part, rows_from, with_footer
 
 from ellzero.certificates import Noise, PaperThreshold, paper_threshold, thresholds
-from ellzero.tables import End, PaperTable, Part, Table, Verdict, audit, compact, shard, verify
+from ellzero.tables import ColumnSlice, End, PaperTable, Table, VerificationReport, audit, compact, verify
+from ellzero.tables.format import shard
 from ellzero.tables.verification import agree, compare_list
 
 BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
 WHOLE, CUT = exact_part(BYTES), exact_part(BITS, 20)
 
 
-def table_of(directory: Path, *shards: list[Part]) -> Table:
+def table_of(directory: Path, *shards: list[ColumnSlice]) -> Table:
     table = Table.create(str(directory))
     for parts in shards:
         table.append(parts)
@@ -49,15 +50,15 @@ def test_the_rows_to_recompute_are_chosen_by_the_seed(tmp_path: Path) -> None:
     assert set(found) == {True, False}
 
 
-def everything(part: Part) -> Callable[[Path], Table]:
+def everything(part: ColumnSlice) -> Callable[[Path], Table]:
     return lambda directory: table_of(directory, [exact_part(FLAT)], [part])
 
 
-def shards(*shards: list[Part]) -> Callable[[Path], Table]:
+def shards(*shards: list[ColumnSlice]) -> Callable[[Path], Table]:
     return lambda directory: table_of(directory, [exact_part(FLAT)], *shards)
 
 
-def announced(part: Part, end: End) -> Callable[[Path], Table]:
+def announced(part: ColumnSlice, end: End) -> Callable[[Path], Table]:
     """A shard that says of its column what is not so."""
 
     def plant(directory: Path) -> Table:
@@ -84,9 +85,9 @@ def truncated(directory: Path) -> Table:
     return table
 
 
-TWO_FLAT = Part(FLAT, 0, rows_from([UNIT // 2] * 2, [True] * 2, [0.5 + 2.0**-53] * 2), End.FLAT)
+TWO_FLAT = ColumnSlice(FLAT, 0, rows_from([UNIT // 2] * 2, [True] * 2, [0.5 + 2.0**-53] * 2), End.FLAT)
 LONG = exact_part(BITS)
-BEYOND = Part(
+BEYOND = ColumnSlice(
     BITS,
     0,
     rows_from([*map(LONG.rows.unit, range(53)), UNIT], [*LONG.rows.exact, False], [*LONG.rows.min_p, 1.0]),
@@ -298,5 +299,7 @@ def test_the_published_habit_of_rounding_to_nearest_is_unsound() -> None:
 
 
 def test_a_verdict_counts_in_words() -> None:
-    assert str(Verdict(1, 1, 1, 1)) == "sound: 1 row of 1 column in 1 shard, 1 recomputed"
-    assert str(Verdict(2, 3, 4_000, 1, ["bad"])).startswith("NOT SOUND: 1 problem in 4,000 rows of 3 columns")
+    assert str(VerificationReport(1, 1, 1, 1)) == "sound: 1 row of 1 column in 1 shard, 1 recomputed"
+    assert str(VerificationReport(2, 3, 4_000, 1, ["bad"])).startswith(
+        "NOT SOUND: 1 problem in 4,000 rows of 3 columns"
+    )

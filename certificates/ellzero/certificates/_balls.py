@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from flint import arb, ctx, fmpz
 
-from ellzero.certificates.stopping import look
+from ellzero.core.cancellation import look
 
 __all__ = [
     "Undecided",

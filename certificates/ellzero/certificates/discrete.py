@@ -12,11 +12,11 @@ with the integers a, m, b, z of `Weights`. 2r+1 regions, whatever d is (docs/mat
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ellzero.certificates._inputs import RationalLike, integer, probability
 from ellzero.certificates._integers import divexact, mpz
-from ellzero.certificates.lemma import Region, rho as lemma_rho, rho_inverse as lemma_rho_inverse
+from ellzero.certificates.neyman_pearson import Region, rho as lemma_rho, rho_inverse as lemma_rho_inverse
 from ellzero.certificates.noise import Noise, Weights
-from ellzero.certificates.stopping import EXACT_STEPS, look
+from ellzero.core.cancellation import EXACT_STEPS, look
+from ellzero.core.numbers import RationalLike, read_integer, read_probability
 
 
 def regions(noise: Noise, r: int) -> Iterator[Region]:
@@ -25,7 +25,7 @@ def regions(noise: Noise, r: int) -> Iterator[Region]:
     Streams: each comes from the two before it by the three-term recurrence
     a·(r−x+1)·P(x−1) = b·(r+x+1)·P(x+1) + m·x·P(x), an exact division by a small integer.
     """
-    r, weights = integer(r, "r", 0), noise.weights.descending
+    r, weights = read_integer(r, "r", 0), noise.weights.descending
     under_xbar = _masses(weights._replace(a=weights.b, b=weights.a), r)
     return (Region(int(x), int(xbar)) for x, xbar in zip(_masses(weights, r), under_xbar, strict=True))
 
@@ -35,13 +35,13 @@ def rho(noise: Noise, r: int, p: RationalLike) -> Fraction:
 
     Exact. O(r) integer operations on numbers of r·log₂ z bits.
     """
-    r, wanted = integer(r, "r", 0), probability(p, "p")
+    r, wanted = read_integer(r, "r", 0), read_probability(p, "p")
     return lemma_rho(regions(noise, r), _total(noise, r), wanted)
 
 
 def rho_inverse(noise: Noise, r: int, q: RationalLike) -> Fraction:
     """ρ_r⁻¹(q) = sup{p : ρ_r(p) ≤ q}; at q = 1/2 the threshold τ_r. Exact, at the cost of `rho`."""
-    r, allowed = integer(r, "r", 0), probability(q, "q")
+    r, allowed = read_integer(r, "r", 0), read_probability(q, "q")
     return lemma_rho_inverse(regions(noise, r), _total(noise, r), allowed)
 
 

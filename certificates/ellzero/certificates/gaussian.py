@@ -8,9 +8,16 @@ from fractions import Fraction
 from math import ceil, inf
 
 from ellzero.certificates._balls import Undecided, arb, ball, bounds, decided, double_below, nearest_double
-from ellzero.certificates._inputs import RationalLike, dimension, integer, positive, probability, shortest
-from ellzero.certificates.errors import InvalidInput
-from ellzero.certificates.rounding import CeilingQuestion, check_digits, decimal
+from ellzero.certificates.rounding import CeilingQuery, check_digits, decimal
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import (
+    RationalLike,
+    read_dimension,
+    read_integer,
+    read_positive,
+    read_probability,
+    read_shortest,
+)
 
 _HALF = Fraction(1, 2)
 _CAP_BITS = 1_024
@@ -20,7 +27,7 @@ _CAP_BITS_OF_TINY_SHIFTS = 1 << 16
 
 def gaussian_l2_radius(sigma: RationalLike, p: RationalLike) -> float | None:
     """The largest double below R = σ·Φ⁻¹(p); infinity at p = 1, where every δ is certified."""
-    deviation, top = positive(sigma, "sigma"), probability(p, "p")
+    deviation, top = read_positive(sigma, "sigma"), read_probability(p, "p")
     if top <= _HALF:
         return None
     if top == 1:
@@ -33,8 +40,8 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
 
     Changing r coordinates moves such an input by at most √r, whatever K is.
     """
-    deviation, top = positive(sigma, "sigma"), probability(p, "p")
-    d = dimension(d)
+    deviation, top = read_positive(sigma, "sigma"), read_probability(p, "p")
+    d = read_dimension(d)
     if top <= _HALF:
         return None
     if top == 1:
@@ -51,8 +58,8 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
 
 def gaussian_l0_threshold(sigma: RationalLike, r: int, digits: int = 20) -> Decimal:
     """The least decimal ≥ Φ(√r/σ), which p must exceed for `gaussian_l0_radius` to reach r: what τ_r is elsewhere."""
-    deviation, r, digits = positive(sigma, "sigma"), integer(r, "r", 0), check_digits(digits)
-    question = CeilingQuestion(digits)
+    deviation, r, digits = read_positive(sigma, "sigma"), read_integer(r, "r", 0), check_digits(digits)
+    question = CeilingQuery(digits)
     if r == 0:
         return decimal(question.of_exact(1, 2).units, digits)
     bits = question.bits + 64
@@ -67,7 +74,7 @@ def gaussian_l0_threshold(sigma: RationalLike, r: int, digits: int = 20) -> Deci
 def sigma_for_alpha(alpha: RationalLike) -> float:
     """σ = 1/(2Φ⁻¹(α)), the Gaussian that keeps a bit of {0, 1}, read by rounding, with probability α. α > 1/2."""
     allowed = "a number strictly between 1/2 and 1"
-    stay = shortest(alpha, "alpha", allowed)
+    stay = read_shortest(alpha, "alpha", allowed)
     if not _HALF < stay < 1:
         raise InvalidInput("alpha", allowed, alpha)
     try:
@@ -78,7 +85,7 @@ def sigma_for_alpha(alpha: RationalLike) -> float:
 
 def alpha_for_sigma(sigma: RationalLike) -> float:
     """α = Φ(1/(2σ)), the inverse of `sigma_for_alpha`."""
-    deviation = positive(sigma, "sigma")
+    deviation = read_positive(sigma, "sigma")
     return nearest_double(lambda _: normal_cdf(1 / (2 * ball(deviation))))
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from math import gcd
 from typing import NamedTuple
 
-from ellzero.certificates._inputs import RationalLike, integer, shortest
-from ellzero.certificates.errors import InvalidInput
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import RationalLike, read_integer, read_shortest
 
 MAX_K = 10**8
 _LARGEST_PART = 2**63 - 1
@@ -45,10 +45,10 @@ class Noise:
     alpha: Fraction
 
     def __init__(self, k: int, alpha: RationalLike) -> None:
-        fraction = shortest(alpha, "alpha", _ALPHA)
+        fraction = read_shortest(alpha, "alpha", _ALPHA)
         if not 0 < fraction < 1 or fraction.denominator > _LARGEST_PART:
             raise InvalidInput("alpha", _ALPHA, alpha)
-        object.__setattr__(self, "k", integer(k, "k", 1, MAX_K))
+        object.__setattr__(self, "k", read_integer(k, "k", 1, MAX_K))
         object.__setattr__(self, "alpha", fraction)
 
     def __eq__(self, other: object) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from ellzero.certificates.engine import Column
-from ellzero.certificates.errors import InvalidInput, MissingExtra
+from ellzero.certificates.exact_thresholds import Column
+from ellzero.core.errors import InvalidInput, MissingExtra
 
 FORMATS = ("png", "svg", "pdf")
 

@@ -1,6 +1,6 @@
 """What is asked of 1 − τ_r, always answered to the safe side: decimal ceilings and least doubles.
 
-Each class is a `walk.Question`: it knows the answer for an exact fraction, and for a ball whenever all
+Each class is a `walk.ThresholdQuery`: it knows the answer for an exact fraction, and for a ball whenever all
 numbers in the ball share it.
 """
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ellzero.certificates._balls import Undecided, arb, ball, fmpz
-from ellzero.certificates._inputs import integer
+from ellzero.core.numbers import read_integer
 
 MAX_DIGITS = 1_000
 # The caller's own context might round.
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     min_p: float
 
 
-class CeilingQuestion:
+class CeilingQuery:
     """The least decimal ≥ τ with ``digits`` digits after the point."""
 
     def __init__(self, digits: int) -> None:
@@ -47,7 +47,7 @@ class CeilingQuestion:
         return Ceiling(self.scale - _floor_between_integers(complement * self._scale), False)
 
 
-class LeastDoubleQuestion:
+class LeastDoubleQuery:
     """The least double p with p > τ: a double certifies the radius iff it is at least this one."""
 
     bits = DOUBLE_BITS
@@ -65,12 +65,12 @@ class LeastDoubleQuestion:
         return float(int((1 << DOUBLE_BITS) + 1 - complement_ceiling)) * 2.0**-DOUBLE_BITS
 
 
-class RowQuestion:
+class RowQuery:
     """Both of the above."""
 
     def __init__(self, digits: int) -> None:
-        self._ceiling = CeilingQuestion(digits)
-        self._double = LeastDoubleQuestion()
+        self._ceiling = CeilingQuery(digits)
+        self._double = LeastDoubleQuery()
         self.bits = max(self._ceiling.bits, self._double.bits)
 
     def of_exact(self, numerator: int, denominator: int) -> Row:
@@ -80,7 +80,7 @@ class RowQuestion:
         return Row(self._ceiling.of_ball(complement), self._double.of_ball(complement))
 
 
-class ExceedsQuestion:
+class ExceedsQuery:
     """Whether p > τ, for any rational p < 1."""
 
     def __init__(self, p: Fraction) -> None:
@@ -101,7 +101,7 @@ class ExceedsQuestion:
 
 def check_digits(digits: int) -> int:
     """``digits`` as an int in 1..1000."""
-    return integer(digits, "digits", 1, MAX_DIGITS)
+    return read_integer(digits, "digits", 1, MAX_DIGITS)
 
 
 def decimal(units: int, digits: int) -> Decimal:

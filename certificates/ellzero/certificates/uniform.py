@@ -7,7 +7,7 @@ certified; p ≤ 1/2 abstains (None).
 from fractions import Fraction
 
 from ellzero.certificates._balls import arb, ball, below, double_below
-from ellzero.certificates._inputs import RationalLike, dimension, positive, probability
+from ellzero.core.numbers import RationalLike, read_dimension, read_positive, read_probability
 
 _HALF = Fraction(1, 2)
 
@@ -18,14 +18,14 @@ def uniform_l1_radius(gamma: RationalLike, p: RationalLike) -> float | None:
     >>> uniform_l1_radius(1, "0.75")
     0.49999999999999994
     """
-    width, top = positive(gamma, "gamma"), probability(p, "p")
+    width, top = read_positive(gamma, "gamma"), read_probability(p, "p")
     return below(2 * top * width - width) if top > _HALF else None
 
 
 def uniform_linf_radius(gamma: RationalLike, p: RationalLike, d: int) -> float | None:
     """The largest double below R = 2γ − 2γ·(3/2 − p)^(1/d), for inputs of d coordinates."""
-    width, top = positive(gamma, "gamma"), probability(p, "p")
-    d = dimension(d)
+    width, top = read_positive(gamma, "gamma"), read_probability(p, "p")
+    d = read_dimension(d)
     if top <= _HALF:
         return None
 

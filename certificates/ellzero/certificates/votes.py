@@ -13,13 +13,20 @@ from statistics import NormalDist
 from struct import pack, unpack
 
 from ellzero.certificates._balls import ball, precision
-from ellzero.certificates._guesses import last_true_near
-from ellzero.certificates._inputs import RationalLike, dimension, failure_probability, integer
-from ellzero.certificates.decision import Watch, radius
-from ellzero.certificates.engine import radius_bound
+from ellzero.certificates.binomial_tails import (
+    FIRST_BITS,
+    MAX_VOTES,
+    SuccessProbability,
+    ThresholdProbability,
+    compare_tail,
+    tail_ball,
+)
+from ellzero.certificates.exact_thresholds import radius_bound
 from ellzero.certificates.noise import Noise
+from ellzero.certificates.radii import Watch, radius
+from ellzero.certificates.search import last_true_near
 from ellzero.certificates.tail_fraction import likely_bound, point_ball
-from ellzero.certificates.tails import FIRST_BITS, MAX_VOTES, Chance, ThresholdChance, compare_tail, tail_ball
+from ellzero.core.numbers import RationalLike, read_dimension, read_failure, read_integer
 
 
 @dataclass(frozen=True, init=False)
@@ -35,8 +42,8 @@ class Votes:
 
     def __init__(self, count: int, n: int, failure: RationalLike = "0.001") -> None:
         object.__setattr__(self, "n", check_n(n))
-        object.__setattr__(self, "count", integer(count, "count", 0, self.n))
-        object.__setattr__(self, "failure", failure_probability(failure))
+        object.__setattr__(self, "count", read_integer(count, "count", 0, self.n))
+        object.__setattr__(self, "failure", read_failure(failure))
 
 
 def min_count(noise: Noise, r: int, n: int, failure: RationalLike = "0.001") -> int | None:
@@ -47,8 +54,8 @@ def min_count(noise: Noise, r: int, n: int, failure: RationalLike = "0.001") -> 
     >>> min_count(Noise(255, "0.2"), 2, 100_000, "0.001")
     85719
     """
-    epsilon = failure_probability(failure)
-    return least_count(ThresholdChance(noise, integer(r, "r", 0)), check_n(n), epsilon)
+    epsilon = read_failure(failure)
+    return least_count(ThresholdProbability(noise, read_integer(r, "r", 0)), check_n(n), epsilon)
 
 
 def lower_bound(votes: Votes) -> float:
@@ -75,13 +82,13 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter
 
     Holds with probability at least 1 − ε. Tight: a larger r would not pass P[Bin(n, τ_r) ≥ count] < ε.
     """
-    d = dimension(d)
+    d = read_dimension(d)
     likely = radius(noise, likely_lower_bound(votes), d, watch=watch)
-    return proved_radius(noise, votes, d, likely, partial(ThresholdChance, noise))
+    return proved_radius(noise, votes, d, likely, partial(ThresholdProbability, noise))
 
 
 def proved_radius(
-    noise: Noise, votes: Votes, d: int, likely: int | None, threshold: Callable[[int], Chance]
+    noise: Noise, votes: Votes, d: int, likely: int | None, threshold: Callable[[int], SuccessProbability]
 ) -> int | None:
     """`radius_from_votes` for a caller who has a guess of it, and τ_r as a chance for any r.
 
@@ -103,7 +110,7 @@ def reachable_radius(noise: Noise, n: int, failure: RationalLike, d: int) -> int
     return radius_from_votes(noise, Votes(n, n, failure), d)
 
 
-def least_count(chance: Chance, n: int, failure: Fraction) -> int | None:
+def least_count(chance: SuccessProbability, n: int, failure: Fraction) -> int | None:
     """The least k with P[Bin(n, q) ≥ k] < ε, searched outwards from a guess; None if there is none up to n."""
 
     def certified(k: int) -> bool:
@@ -115,10 +122,10 @@ def least_count(chance: Chance, n: int, failure: Fraction) -> int | None:
 
 def check_n(n: int) -> int:
     """``n`` as an int in 1..10^8."""
-    return integer(n, "n", 1, MAX_VOTES)
+    return read_integer(n, "n", 1, MAX_VOTES)
 
 
-def _normal_guess(chance: Chance, n: int, failure: Fraction) -> int:
+def _normal_guess(chance: SuccessProbability, n: int, failure: Fraction) -> int:
     """About k*: the normal approximation with its first correction for skewness. Only where a search begins."""
     with precision(FIRST_BITS):
         q = float(chance.ball(FIRST_BITS))
@@ -130,7 +137,7 @@ def _normal_guess(chance: Chance, n: int, failure: Fraction) -> int:
 
 
 def _tail_at_most(votes: Votes, q: float) -> bool:
-    return compare_tail(votes.n, votes.count, Chance(Fraction(q)), votes.failure) in (-1, 0)
+    return compare_tail(votes.n, votes.count, SuccessProbability(Fraction(q)), votes.failure) in (-1, 0)
 
 
 def _newton(votes: Votes, q: float, bits: int) -> float:

@@ -11,11 +11,11 @@ from ellzero.client import _questions, _votes
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
 from ellzero.client._numbers import Number
 from ellzero.client._progress import show_progress
-from ellzero.client._questions import Question
+from ellzero.client._questions import Call
 from ellzero.client._requests import Request, get
 from ellzero.client._retries import Retries
 from ellzero.client._votes import Progress
-from ellzero.client.answers import (
+from ellzero.core.schemas import (
     CertifyAnswer,
     CompareAnswer,
     JobAnswer,
@@ -261,7 +261,7 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    async def _ask(self, question: Question[T]) -> T:
+    async def _ask(self, question: Call[T]) -> T:
         return question.read([await self._send(request, self._connection.retries) for request in question.requests])
 
     async def _probe(self, path: str) -> bool:

@@ -2,7 +2,7 @@
 
 import sys
 
-from ellzero.client.answers import JobAnswer
+from ellzero.core.schemas import JobAnswer
 
 
 def show_progress(job: JobAnswer) -> None:

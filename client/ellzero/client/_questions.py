@@ -15,7 +15,8 @@ from ellzero.client._arrays import is_array, is_many
 from ellzero.client._numbers import shortest_text, whole
 from ellzero.client._requests import Request
 from ellzero.client._responses import bad_reply, read, source_of, together
-from ellzero.client.answers import (
+from ellzero.client.errors import UnsendableValue
+from ellzero.core.schemas import (
     CompareAnswer,
     ModelsAnswer,
     PlanAnswer,
@@ -26,7 +27,6 @@ from ellzero.client.answers import (
     TablesAnswer,
     ThresholdsAnswer,
 )
-from ellzero.client.errors import UnsendableValue
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Question(Generic[T_co]):
+class Call(Generic[T_co]):
     """``requests``, made one by one as they are sent, and ``read``, which makes their replies one answer."""
 
     requests: Iterable[Request]
@@ -48,7 +48,7 @@ class Question(Generic[T_co]):
 
 def radius(
     p: Any, k: Any, alpha: Any, d: Any, p_b: Any, count: Any, n: Any, failure: Any
-) -> Question[RadiusAnswer | RadiiAnswer | RadiiArray]:
+) -> Call[RadiusAnswer | RadiiAnswer | RadiiArray]:
     """What `Client.radius` asks: numbers in a query, lists in JSON, arrays as ``.npy`` files."""
     if (p is None) == (count is None):
         raise UnsendableValue("p", "given, or count and n in its place", p)
@@ -69,47 +69,47 @@ def radius(
     return _single(_requests.get(_requests.RADIUS, **{name: values}, p_b=p_b, **rest), RadiusAnswer)
 
 
-def thresholds(k: Any, alpha: Any, r_max: Any) -> Question[ThresholdsAnswer]:
+def thresholds(k: Any, alpha: Any, r_max: Any) -> Call[ThresholdsAnswer]:
     """What `Client.thresholds` asks."""
     return _single(_requests.get("/v1/thresholds", k=k, alpha=alpha, r_max=r_max), ThresholdsAnswer)
 
 
-def plan(k: Any, alpha: Any, r: Any, p: Any, n: Any, d: Any, failure: Any, power: Any) -> Question[PlanAnswer]:
+def plan(k: Any, alpha: Any, r: Any, p: Any, n: Any, d: Any, failure: Any, power: Any) -> Call[PlanAnswer]:
     """What `Client.plan` asks."""
     asked = _requests.get("/v1/plan", k=k, alpha=alpha, r=r, p=p, n=n, d=d, failure=failure, power=power)
     return _single(asked, PlanAnswer)
 
 
-def compare(alpha: Any, d: Any, p: Any, r_max: Any) -> Question[CompareAnswer]:
+def compare(alpha: Any, d: Any, p: Any, r_max: Any) -> Call[CompareAnswer]:
     """What `Client.compare` asks."""
     return _single(_requests.get("/v1/compare", alpha=alpha, d=d, p=p, r_max=r_max), CompareAnswer)
 
 
-def tables() -> Question[TablesAnswer]:
+def tables() -> Call[TablesAnswer]:
     """What `Client.tables` asks."""
     return _single(_requests.get("/v1/tables"), TablesAnswer)
 
 
-def models() -> Question[ModelsAnswer]:
+def models() -> Call[ModelsAnswer]:
     """What `Client.models` asks."""
     return _single(_requests.get("/v1/models"), ModelsAnswer)
 
 
-def _single(request: Request, kind: type[T]) -> Question[T]:
-    return Question([request], lambda replies: read(replies[0], kind))
+def _single(request: Request, kind: type[T]) -> Call[T]:
+    return Call([request], lambda replies: read(replies[0], kind))
 
 
-def _radii_list(name: str, values: Sequence[Any], p_b: Any, rest: dict[str, Any]) -> Question[RadiiAnswer]:
+def _radii_list(name: str, values: Sequence[Any], p_b: Any, rest: dict[str, Any]) -> Call[RadiiAnswer]:
     def read_all(replies: Sequence[httpx2.Response]) -> RadiiAnswer:
         answers = [read(reply, RadiiAnswer) for reply in replies]
         radii = [radius for answer in answers for radius in answer.radii]
         _check_number(replies[0], len(radii), len(values))
         return replace(answers[0], radii=radii, source=together(answer.source for answer in answers))
 
-    return Question(_requests.lists(name, values, p_b, **rest), read_all)
+    return Call(_requests.lists(name, values, p_b, **rest), read_all)
 
 
-def _radii_array(name: str, values: "NDArray[Any]", p_b: Any, rest: dict[str, Any]) -> Question[RadiiArray]:
+def _radii_array(name: str, values: "NDArray[Any]", p_b: Any, rest: dict[str, Any]) -> Call[RadiiArray]:
     flat = _arrays.flat_counts(values) if name == "count" else _arrays.flat_probabilities(values)
     if is_array(p_b) and p_b.shape != values.shape:
         raise UnsendableValue("p_b", f"one number, or an array of p's shape {values.shape}", f"shape {p_b.shape}")
@@ -129,7 +129,7 @@ def _radii_array(name: str, values: "NDArray[Any]", p_b: Any, rest: dict[str, An
             d=whole(rest["d"], "d"),
         )
 
-    return Question(requests, read_all)
+    return Call(requests, read_all)
 
 
 def _listed_part(reply: httpx2.Response) -> "_Part":

@@ -9,7 +9,6 @@ from typing import Any, TypeVar, get_args
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from ellzero.client.answers import Source
 from ellzero.client.errors import (
     BadReply,
     ClientError,
@@ -19,6 +18,7 @@ from ellzero.client.errors import (
     one_line,
     problem_reply,
 )
+from ellzero.core.schemas import Source
 
 T = TypeVar("T")
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}

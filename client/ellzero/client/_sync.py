@@ -11,11 +11,11 @@ from ellzero.client import _questions, _votes
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
 from ellzero.client._numbers import Number
 from ellzero.client._progress import show_progress
-from ellzero.client._questions import Question
+from ellzero.client._questions import Call
 from ellzero.client._requests import Request, get
 from ellzero.client._retries import Retries
 from ellzero.client._votes import Progress
-from ellzero.client.answers import (
+from ellzero.core.schemas import (
     CertifyAnswer,
     CompareAnswer,
     JobAnswer,
@@ -284,7 +284,7 @@ class Client:
     ) -> None:
         self.close()
 
-    def _ask(self, question: Question[T]) -> T:
+    def _ask(self, question: Call[T]) -> T:
         return question.read([self._send(request, self._connection.retries) for request in question.requests])
 
     def _probe(self, path: str) -> bool:

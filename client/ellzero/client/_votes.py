@@ -10,8 +10,8 @@ from ellzero.client._arrays import is_array, npy_bytes
 from ellzero.client._numbers import shortest_text, whole
 from ellzero.client._requests import JSON, NPY, Request, get
 from ellzero.client._responses import bad_reply, read
-from ellzero.client.answers import CertifyAnswer, JobAnswer, PredictAnswer
 from ellzero.client.errors import JobEnded, UnsendableValue
+from ellzero.core.schemas import CertifyAnswer, JobAnswer, PredictAnswer
 
 Progress = Callable[[JobAnswer], None]
 """Called with a job as it goes on."""

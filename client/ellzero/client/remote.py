@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from ellzero.client._sync import Client
-from ellzero.client.answers import RadiusAnswer
 from ellzero.client.errors import ClientError, InvalidInput, UnsendableValue
+from ellzero.core.schemas import RadiusAnswer
 
 _API_KEY = "ELLZERO_API_KEY"
 _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}

@@ -8,8 +8,8 @@ from math import ceil, log, pi, sqrt
 from typing import NamedTuple
 
 from ellzero.certificates import Noise
-from ellzero.certificates.engine import column_answers
-from ellzero.tables.rows import DIGITS, RowBuffer
+from ellzero.certificates.exact_thresholds import column_answers
+from ellzero.tables.format.rows import DIGITS, RowBuffer
 
 # Measured on the table that ships: zstd leaves a threshold and its double 11 bytes, and a column a line in the footer.
 _BYTES_A_ROW = 11.0

@@ -1,4 +1,4 @@
-"""The errors of precomputation, on top of those of ``ellzero.certificates.errors``.
+"""The errors of precomputation, on top of those of ``ellzero.core.errors``.
 
 The tree::
 
@@ -12,30 +12,7 @@ The tree::
 Constructors take positional arguments only, so that an error survives pickling.
 """
 
-from ellzero.certificates.errors import EllzeroError
-
-
-class ClusterUnreachable(EllzeroError, ConnectionError):
-    """Nothing answers at ``address`` as the head of a Ray cluster does."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__(address)
-        self.address = address
-
-    def __str__(self) -> str:
-        return f"no Ray cluster answers at {self.address}"
-
-
-class ClusterRefused(EllzeroError, RuntimeError):
-    """The Ray head at ``address`` answered with an error, for this ``reason``."""
-
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(address, reason)
-        self.address = address
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"the Ray cluster at {self.address} refused: {self.reason}"
+from ellzero.core.errors import EllzeroError
 
 
 class UnknownJob(EllzeroError, LookupError):
@@ -60,14 +37,3 @@ class NameTaken(EllzeroError, ValueError):
 
     def __str__(self) -> str:
         return f"the name {self.name} belongs to a job with another command, so choose another name: {self.owner}"
-
-
-class WorkersLost(EllzeroError, RuntimeError):
-    """The workers of a cluster could not do the work, for this ``reason``."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"the cluster's workers could not do it: {self.reason}"

@@ -8,9 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ellzero.certificates import InvalidInput, Noise
-from ellzero.certificates._inputs import MAX_DIMENSION, dimension, integer, shortest
+from ellzero.certificates import Noise
 from ellzero.certificates.noise import MAX_K
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import MAX_DIMENSION, read_dimension, read_integer, read_shortest
 
 SATURATE = "saturate"
 _KEYS = ("k", "alpha", "d", "r_max")
@@ -51,9 +52,9 @@ def make_grid(k: object, alpha: object, d: object = None, r_max: object = SATURA
     >>> make_grid("1,255", "0.1:0.3:0.1", d=784).alphas
     (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10))
     """
-    ks = [integer(value, "k", 1, MAX_K) for value in axis("k", k)]
+    ks = [read_integer(value, "k", 1, MAX_K) for value in axis("k", k)]
     alphas = [Noise(1, value).alpha for value in axis("alpha", alpha)]
-    ds = None if d is None else [dimension(value) for value in axis("d", d)]
+    ds = None if d is None else [read_dimension(value) for value in axis("d", d)]
     largest = MAX_DIMENSION if ds is None else max(ds)
     r_end = largest if r_max == SATURATE else _radius(r_max)
     if r_end > largest:
@@ -90,9 +91,9 @@ def axis(field: str, written: object) -> list[Fraction | int]:
                 values.extend(_values(field, text.strip()))
                 _check_count(field, len(values), written)
         elif field == "alpha":
-            values.append(shortest(part, field, _AXIS[field]))
+            values.append(read_shortest(part, field, _AXIS[field]))
         else:
-            values.append(integer(part, field, 1))
+            values.append(read_integer(part, field, 1))
         _check_count(field, len(values), written)
     if not values:
         raise InvalidInput(field, _AXIS[field], written)
@@ -105,7 +106,7 @@ def _values(field: str, text: str) -> list[Fraction | int]:
     if len(bounds) > 3 or (field == "alpha" and len(bounds) == 2):
         raise InvalidInput(field, _AXIS[field], text)
     if field == "alpha":
-        numbers = [shortest(bound, field, _AXIS[field]) for bound in bounds]
+        numbers = [read_shortest(bound, field, _AXIS[field]) for bound in bounds]
     elif all(_INTEGER.fullmatch(bound) for bound in bounds):
         numbers = [Fraction(int(bound)) for bound in bounds]
     else:
@@ -133,6 +134,6 @@ def _radius(r_max: object) -> int:
     if isinstance(r_max, str) and _INTEGER.fullmatch(r_max):
         r_max = int(r_max)
     try:
-        return integer(r_max, "r_max", 0, MAX_DIMENSION)
+        return read_integer(r_max, "r_max", 0, MAX_DIMENSION)
     except InvalidInput:
         raise InvalidInput("r_max", _R_MAX, r_max) from None

@@ -42,7 +42,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GridPlan:
     """The tasks, longest first so that workers end together, and what is expected of them."""
 
     tasks: tuple[Task, ...]
@@ -70,7 +70,7 @@ class Plan:
         return expected_bytes(self.columns, self.rows)
 
 
-def make_plan(wanted: GridSpec, present: Mapping[Noise, Extent], model: CostModel, workers: int) -> Plan:
+def make_plan(wanted: GridSpec, present: Mapping[Noise, Extent], model: CostModel, workers: int) -> GridPlan:
     """Everything of the grid that is not present, in tasks.
 
     The same grid, table and number of workers give the same tasks, whatever the model was calibrated to: two runs of
@@ -85,7 +85,7 @@ def make_plan(wanted: GridSpec, present: Mapping[Noise, Extent], model: CostMode
     # A column that goes on after its first rows is walked from r = 0 all the same.
     walked = [expected_rows(work.noise, work.r_end) for work in missing]
     tasks = [_task(missing[begin:end], walked[begin:end], model) for begin, end in _cuts(walked, workers)]
-    return Plan(tuple(sorted(tasks, key=lambda task: -task.seconds)), len(wanted), len(wanted) - len(missing))
+    return GridPlan(tuple(sorted(tasks, key=lambda task: -task.seconds)), len(wanted), len(wanted) - len(missing))
 
 
 def _task(columns: list[ColumnWork], walked: list[int], model: CostModel) -> Task:

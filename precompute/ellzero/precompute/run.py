@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial as bind
 from time import perf_counter
 
-from ellzero.precompute.executors import Executor
-from ellzero.precompute.plan import Plan
-from ellzero.precompute.work import Receipt, compute
+from ellzero.core.execution.executors import Executor
+from ellzero.precompute.plan import GridPlan
+from ellzero.precompute.worker import TaskReceipt, compute
 from ellzero.tables import Table
 
 
@@ -24,7 +24,7 @@ class Summary:
     # Of each task, the engine's time over what the cost model expected.
     ratios: list[float] = field(default_factory=list)
 
-    def add(self, receipt: Receipt, elapsed: float) -> None:
+    def add(self, receipt: TaskReceipt, elapsed: float) -> None:
         """Count one more task."""
         self.rows += receipt.rows
         self.columns += receipt.columns
@@ -41,7 +41,7 @@ class Summary:
 
 
 def run_plan(
-    plan: Plan, table: Table, executor: Executor, done: Callable[[Receipt, Summary], None], summary: Summary
+    plan: GridPlan, table: Table, executor: Executor, done: Callable[[TaskReceipt, Summary], None], summary: Summary
 ) -> None:
     """Do all tasks of a plan, calling ``done`` after each. Rows are durable before their task counts as done.
 

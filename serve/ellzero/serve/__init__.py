@@ -3,7 +3,6 @@
 `create_app` makes the ASGI application of a `ServeSettings`; the command ``ellzero serve`` runs it.
 """
 
-from ellzero.serve.app import create_app
-from ellzero.serve.settings import ServeSettings
+from ellzero.core.lazy import attach_stub
 
-__all__ = ["ServeSettings", "create_app"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__, extra="serve")

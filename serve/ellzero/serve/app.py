@@ -14,21 +14,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ellzero.certificates import InvalidInput
-from ellzero.serve.assets import Assets
-from ellzero.serve.keys import KeyCheck
-from ellzero.serve.lean import Lanes, LeanRoute
-from ellzero.serve.lifecycle import Lifecycle
-from ellzero.serve.logs import AccessLog
-from ellzero.serve.metrics import Metrics
-from ellzero.serve.middleware import REQUEST_ID, Limited, Observed
-from ellzero.serve.model_routes import add_model_routes
-from ellzero.serve.polling import Polling
-from ellzero.serve.problems import Problem, problem_of
-from ellzero.serve.routes import add_routes
-from ellzero.serve.service import Service
+from ellzero.core.errors import InvalidInput
+from ellzero.serve.lookup.fast_path import FastPathMiddleware, FastRoute
+from ellzero.serve.lookup.routes import add_routes
+from ellzero.serve.lookup.service import LookupService
+from ellzero.serve.page.assets import Assets
+from ellzero.serve.platform.api_keys import ApiKeyMiddleware
+from ellzero.serve.platform.lifecycle import Lifecycle
+from ellzero.serve.platform.logs import AccessLog
+from ellzero.serve.platform.metrics import Metrics
+from ellzero.serve.platform.middleware import REQUEST_ID, LimitsMiddleware, ObservabilityMiddleware
+from ellzero.serve.platform.problems import HttpProblem, problem_of
+from ellzero.serve.platform.serialization import JsonResponse
 from ellzero.serve.settings import ServeSettings
-from ellzero.serve.wire import JsonResponse
+from ellzero.serve.voting.routes import add_model_routes
+from ellzero.serve.voting.service import VotingService
 
 _READ = ["GET", "HEAD"]
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -41,7 +41,7 @@ class Application:
         self._metrics = Metrics()
         self._lifecycle = Lifecycle(settings.drain_seconds)
         self._log = AccessLog(settings.log_format, settings.log_level)
-        self._service = Service(settings, self._metrics)
+        self._service = LookupService(settings, self._metrics)
         self.api = FastAPI(
             title="ellzero",
             summary="Exact certificates of ℓ0 robustness for randomly smoothed classifiers",
@@ -49,12 +49,12 @@ class Application:
             lifespan=self._lifespan,
             docs_url=None,
             redoc_url=None,
-            # Lean routes raise to `Observed`; those with parameters in their path come through FastAPI's own stack.
-            exception_handlers=dict.fromkeys((HTTPException, Problem, InvalidInput, ValidationError), _as_problem),
+            # Fast routes raise to `ObservabilityMiddleware`; those with parameters in their path come through FastAPI.
+            exception_handlers=dict.fromkeys((HTTPException, HttpProblem, InvalidInput, ValidationError), _as_problem),
         )
-        self.api.router.route_class = LeanRoute
+        self.api.router.route_class = FastRoute
         add_routes(self.api.router, self._service, self._metrics)
-        self._polling = Polling(settings, self._metrics, self._service.work)
+        self._polling = VotingService(settings, self._metrics, self._service.work)
         add_model_routes(self.api.router, self._polling, self._service.work)
         _add_operation(self.api, self._metrics, self._lifecycle)
         _add_pages(self.api)
@@ -85,11 +85,11 @@ class Application:
 
     def _layered(self, settings: ServeSettings) -> ASGIApp:
         """What a request passes through, from the inside out."""
-        app: ASGIApp = Lanes(self.api, self.api.routes)
+        app: ASGIApp = FastPathMiddleware(self.api, self.api.routes)
         if settings.api_keys:
-            app = KeyCheck(app, settings.api_keys)
-        app = Limited(app, settings.max_concurrency, settings.max_body_bytes, settings.request_timeout)
-        app = Observed(app, self._metrics, self._lifecycle, self._log)
+            app = ApiKeyMiddleware(app, settings.api_keys)
+        app = LimitsMiddleware(app, settings.max_concurrency, settings.max_body_bytes, settings.request_timeout)
+        app = ObservabilityMiddleware(app, self._metrics, self._lifecycle, self._log)
         if settings.cors_origins:  # outside of all that makes answers, so that other pages can read problems too
             app = CORSMiddleware(
                 app,
@@ -127,7 +127,7 @@ def _add_operation(app: FastAPI, metrics: Metrics, lifecycle: Lifecycle) -> None
     async def readyz(request: Request) -> Response:
         """Requests should be sent here: the table is loaded, and the service is not on its way out."""
         if lifecycle.draining:
-            raise Problem(503, "the service is shutting down", headers={"retry-after": "5"})
+            raise HttpProblem(503, "the service is shutting down", headers={"retry-after": "5"})
         return JsonResponse({"status": "ready"})
 
     @app.get("/metrics", include_in_schema=False)
@@ -158,5 +158,5 @@ async def _as_problem(request: Request, error: Exception) -> Response:
     """What FastAPI itself raises, that there is no such path or method; and what routes raise inside of it."""
     path = request.scope["path"]
     if isinstance(error, HTTPException) and error.status_code == 404:
-        error = Problem(404, f"there is nothing at {path[:200]}; /docs tells what there is")
+        error = HttpProblem(404, f"there is nothing at {path[:200]}; /docs tells what there is")
     return problem_of(error).response(path, request.scope[REQUEST_ID])

@@ -6,22 +6,6 @@ import os
 # anything else besides. Who has set it knows better.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from ellzero.smoothing.ballots import Question
-from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.continuous import GaussianNoise, UniformNoise
-from ellzero.smoothing.discrete import DiscreteNoise, Unit
-from ellzero.smoothing.results import ABSTAIN, Certified, Predicted
-from ellzero.smoothing.rules import Stopping
+from ellzero.core.lazy import attach_stub
 
-__all__ = [
-    "ABSTAIN",
-    "Certified",
-    "DiscreteNoise",
-    "GaussianNoise",
-    "Predicted",
-    "Question",
-    "SmoothedClassifier",
-    "Stopping",
-    "UniformNoise",
-    "Unit",
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__, extra="predict")

@@ -8,15 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from ellzero.certificates import Noise
-from ellzero.certificates._inputs import RationalLike, integer
-from ellzero.smoothing.ballots import Ballot, CertifyBallot, PredictBallot, Question
-from ellzero.smoothing.devices import autocast_type, find_device
-from ellzero.smoothing.discrete import DiscreteNoise
-from ellzero.smoothing.families import NoiseFamily
+from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.inputs import Feed, InputLike, Preprocess, read_levels
+from ellzero.smoothing.models.devices import autocast_type, find_device
+from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.results import Certified, Predicted
-from ellzero.smoothing.rules import Stopping
-from ellzero.smoothing.voting import Options, Voter
+from ellzero.smoothing.sampling.sampler import NoisySampler, Options
+from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
+from ellzero.smoothing.sampling.stopping_rules import Stopping
 
 R = TypeVar("R")
 
@@ -50,17 +50,17 @@ class SmoothedClassifier:
         compile: bool = False,  # noqa: A002
     ) -> None:
         self.noise: NoiseFamily = DiscreteNoise.of(noise) if isinstance(noise, Noise) else noise
-        self.num_classes = integer(num_classes, "num_classes", 2)
+        self.num_classes = read_integer(num_classes, "num_classes", 2)
         self.device = find_device(device)
         options = Options(
             feed=Feed.of(feed),
             preprocess=preprocess,
-            batch_size=None if batch_size is None else integer(batch_size, "batch_size", 1),
+            batch_size=None if batch_size is None else read_integer(batch_size, "batch_size", 1),
             channels_last=channels_last,
             autocast=autocast_type(autocast, self.device),
             compile=compile,
         )
-        self.voter = Voter(model, self.noise.levels, self.num_classes, self.device, options)
+        self.voter = NoisySampler(model, self.noise.levels, self.num_classes, self.device, options)
 
     def predict(
         self,
@@ -76,7 +76,7 @@ class SmoothedClassifier:
         It abstains unless the class with most votes beats the second one in a two-sided binomial test.
         """
         levels = self.levels(x)
-        ballot = PredictBallot(levels, self.noise, self.num_classes, n, failure, _seed(seed))
+        ballot = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed))
         return next(self._run([ballot], progress))
 
     def certify(
@@ -96,18 +96,18 @@ class SmoothedClassifier:
         n0 votes select the class; n *fresh* ones bound its probability (one-sided Clopper–Pearson) and the radius is
         read off the integers k*_r. ``runner_up`` bounds all other classes too, which can certify where p ≤ 1/2.
         """
-        question = Question.of(n0, n, failure, _seed(seed), stopping, runner_up)
+        question = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up)
         return next(self._run([self.ballot(x, question)], progress))
 
     def certify_many(
-        self, inputs: Iterable[InputLike], question: Question, progress: Progress | None = None
+        self, inputs: Iterable[InputLike], question: CertifySettings, progress: Progress | None = None
     ) -> Iterator[Certified]:
         """The same for many inputs, in their order; small ones share batches."""
         return self._run((self.ballot(x, question) for x in inputs), progress)
 
-    def ballot(self, x: InputLike, question: Question) -> CertifyBallot:
+    def ballot(self, x: InputLike, question: CertifySettings) -> CertifyTask:
         """The vote on an input, to be run by `voter`, together with others perhaps."""
-        return CertifyBallot(self.levels(x), self.noise, self.num_classes, question)
+        return CertifyTask(self.levels(x), self.noise, self.num_classes, question)
 
     def levels(self, x: InputLike) -> Tensor:
         """An input as the levels that noise is put on, checked."""
@@ -115,7 +115,7 @@ class SmoothedClassifier:
         self.noise.check_shape(levels.shape)
         return levels
 
-    def _run(self, ballots: Iterable[Ballot[R]], progress: Progress | None) -> Iterator[R]:
+    def _run(self, ballots: Iterable[SamplingTask[R]], progress: Progress | None) -> Iterator[R]:
         if progress is None:
             return self.voter.run(ballots)
         return self.voter.run(ballots, lambda ballot: progress(ballot.done, ballot.total))

@@ -7,7 +7,7 @@ The tree, below `ellzero.certificates.EllzeroError`::
     │   └── OutOfMemory (MemoryError)     not even one sample fits
     ├── NoSuchDevice (RuntimeError)       a device that this machine does not have
     ├── Diverged (ArithmeticError)         a training whose loss is no number any more
-    ├── HallFull, HallClosed              too many votes are under way; no more are taken
+    ├── SchedulerFull, SchedulerClosed              too many votes are under way; no more are taken
     ├── UnknownModel (LookupError)        no model, or no architecture, of this name
     ├── BadModelFile (ValueError)         a file that holds no model of ours
     ├── BadData (ValueError)              a data set that cannot be read
@@ -18,7 +18,7 @@ Constructors take positional arguments only, so that an error survives pickling 
 
 import re
 
-from ellzero.certificates.errors import EllzeroError
+from ellzero.core.errors import EllzeroError
 
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 
@@ -78,7 +78,7 @@ class Diverged(SmoothingError, ArithmeticError):
         return f"training diverged in epoch {self.epoch}: its loss is no number; a rate below {self.rate:g} may help"
 
 
-class HallFull(SmoothingError):
+class SchedulerFull(SmoothingError):
     """``open`` ballots are under way, and ``most`` are taken at once."""
 
     def __init__(self, open_ballots: int, most: int) -> None:
@@ -90,7 +90,7 @@ class HallFull(SmoothingError):
         return f"{self.open} inputs are being voted on, and {self.most} are taken at once"
 
 
-class HallClosed(SmoothingError):
+class SchedulerClosed(SmoothingError):
     """No more votes are taken."""
 
     def __str__(self) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ellzero.certificates import InvalidInput
-from ellzero.smoothing.streams import level_kind
+from ellzero.core.errors import InvalidInput
+from ellzero.smoothing.noise.random_streams import level_kind
 
 Preprocess: TypeAlias = Callable[[Tensor], Tensor]
 InputLike: TypeAlias = "Tensor | np.ndarray[tuple[int, ...], np.dtype[np.generic]] | list[object]"

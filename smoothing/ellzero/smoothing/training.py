@@ -15,15 +15,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ellzero.certificates import InvalidInput
-from ellzero.certificates._inputs import integer
-from ellzero.smoothing.architectures import build
-from ellzero.smoothing.datasets import DataSet
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import read_integer
+from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.errors import BadModelFile, Diverged
-from ellzero.smoothing.families import NoiseFamily
 from ellzero.smoothing.inputs import Feed, to_model
-from ellzero.smoothing.models import ModelCard, check_model_path, save_model, write_file
-from ellzero.smoothing.streams import Stage, open_source
+from ellzero.smoothing.models.architectures import build
+from ellzero.smoothing.models.files import ModelCard, check_model_path, save_model, write_file
+from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.random_streams import Stage, open_source
 
 _LARGEST_BATCH = 400
 _LEAST_STEPS = 40
@@ -48,11 +48,11 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        integer(self.epochs, "epochs", 1)
-        integer(self.seed, "seed", 0, 2**31 - 1)
-        integer(self.decay_every, "decay_every", 1)
+        read_integer(self.epochs, "epochs", 1)
+        read_integer(self.seed, "seed", 0, 2**31 - 1)
+        read_integer(self.decay_every, "decay_every", 1)
         if self.batch is not None:
-            integer(self.batch, "batch", 1)
+            read_integer(self.batch, "batch", 1)
         for name in ("rate", "decay"):
             if not 0 < getattr(self, name) < 1e3:
                 raise InvalidInput(name, "a number above 0", getattr(self, name))
@@ -73,7 +73,7 @@ class Epoch:
     seconds: float
 
 
-Told = Callable[[int, int, float], None]
+StepCallback = Callable[[int, int, float], None]
 """Called after every step with the steps done, those of all epochs, and the loss."""
 
 
@@ -105,7 +105,9 @@ class Training:
         self._done = self._checkpoint.resume()
 
     def run(
-        self, epoch_done: Callable[[Epoch], None] = lambda epoch: None, step_done: Told = lambda done, total, loss: None
+        self,
+        epoch_done: Callable[[Epoch], None] = lambda epoch: None,
+        step_done: StepCallback = lambda done, total, loss: None,
     ) -> ModelCard:
         """Train to the end; what is called after each epoch and step only looks on."""
         run, checkpoint = self._run, self._checkpoint
@@ -155,7 +157,7 @@ class _Run:
         self.batch = recipe.batch_for(len(self.training))
         self.steps = -(-len(self.training) // self.batch)
 
-    def epoch(self, number: int, step_done: Told) -> Epoch:
+    def epoch(self, number: int, step_done: StepCallback) -> Epoch:
         start = time.perf_counter()
         torch.manual_seed(self.recipe.seed * 100_003 + number)  # what dropout draws from
         self.network.train()
@@ -191,7 +193,7 @@ class _Run:
         for step, start in enumerate(range(0, len(order), self.batch)):
             chosen = order[start : start + self.batch]
             levels = torch.from_numpy(self.data.inputs(chosen)).to(self.device)
-            noisy = self.noise.strike(levels, open_source(key, stage, step, self.device))
+            noisy = self.noise.sample_batch(levels, open_source(key, stage, step, self.device))
             labels = torch.from_numpy(self.data.labels[chosen]).to(self.device)
             yield to_model(noisy, self.noise.levels, Feed.of(self.card.feed)), labels
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ellzero.tables import shard
+from ellzero.tables.format import shard
 from ellzero.tables.scan import runs_in_order
 from ellzero.tables.store import digest_of, generation_of
 from ellzero.tables.table import Table, batches

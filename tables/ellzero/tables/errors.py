@@ -10,7 +10,7 @@ The tree, below `ellzero.certificates.EllzeroError`::
     └── StorageFailed                the file system or the object store refused
 """
 
-from ellzero.certificates import EllzeroError
+from ellzero.core.errors import EllzeroError
 
 
 class TableError(EllzeroError):
@@ -65,15 +65,3 @@ class Contradiction(TableError, ArithmeticError):
 
     def __str__(self) -> str:
         return f"shards disagree about {self.where}: run `ellzero tables verify` to see which is wrong"
-
-
-class StorageFailed(TableError):
-    """The storage under ``uri`` refused, for ``reason``."""
-
-    def __init__(self, uri: str, reason: str) -> None:
-        super().__init__(uri, reason)
-        self.uri = uri
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{self.uri}: {self.reason}"

@@ -4,8 +4,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 
 from ellzero.certificates import Noise
-from ellzero.tables import shard
-from ellzero.tables.rows import Part, merged
+from ellzero.tables.format import shard
+from ellzero.tables.format.rows import ColumnSlice, merged
 from ellzero.tables.table import Table
 
 # 25 bytes each: a hundred megabytes. Shards are sorted, so successive columns mostly lie in the same few.
@@ -17,13 +17,13 @@ class _OpenShards:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._open: OrderedDict[str, dict[Noise, list[Part]]] = OrderedDict()
+        self._open: OrderedDict[str, dict[Noise, list[ColumnSlice]]] = OrderedDict()
         self._rows: dict[str, int] = {}
 
-    def parts(self, name: str, noise: Noise) -> list[Part]:
+    def parts(self, name: str, noise: Noise) -> list[ColumnSlice]:
         """What a shard holds of a noise."""
         if name not in self._open:
-            found: dict[Noise, list[Part]] = defaultdict(list)
+            found: dict[Noise, list[ColumnSlice]] = defaultdict(list)
             decoded = shard.decode(name, self._table.store.read(name))
             for part in decoded:
                 found[part.noise].append(part)
@@ -35,7 +35,7 @@ class _OpenShards:
         return self._open[name][noise]
 
 
-def columns_in_order(table: Table, names: list[str]) -> Iterator[tuple[Noise, list[Part]]]:
+def columns_in_order(table: Table, names: list[str]) -> Iterator[tuple[Noise, list[ColumnSlice]]]:
     """The parts of each noise in these shards, in order of (K, α), with few shards in memory at a time."""
     holders: dict[Noise, list[str]] = defaultdict(list)
     for name in names:
@@ -44,10 +44,10 @@ def columns_in_order(table: Table, names: list[str]) -> Iterator[tuple[Noise, li
     opened = _OpenShards(table)
     for noise in sorted(holders, key=lambda noise: (noise.k, noise.alpha)):
         parts = [part for name in holders[noise] for part in opened.parts(name, noise)]
-        yield noise, [Part(noise, part.first, part.rows.copied(), part.end) for part in parts]
+        yield noise, [ColumnSlice(noise, part.first, part.rows.copied(), part.end) for part in parts]
 
 
-def runs_in_order(table: Table, names: list[str]) -> Iterator[Part]:
+def runs_in_order(table: Table, names: list[str]) -> Iterator[ColumnSlice]:
     """The rows of these shards in order of (K, α, r), each once."""
     for _, parts in columns_in_order(table, names):
         yield from merged(parts)

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
+from ellzero.core.storage import Folder, is_scratch
 from ellzero.tables.errors import DamagedShard, NotATable
-from ellzero.tables.folder import Folder, is_scratch
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ellzero.certificates import Noise
-from ellzero.tables import shard
 from ellzero.tables.errors import DamagedShard, NotATable
-from ellzero.tables.rows import End, Part, merged
+from ellzero.tables.format import shard
+from ellzero.tables.format.rows import ColumnSlice, End, merged
 from ellzero.tables.store import Store
 
 T = TypeVar("T")
@@ -42,20 +42,20 @@ class Table:
         """The table at a path or URI, empty if there is nothing yet. Refuses a place that holds anything else."""
         return cls(store_of(uri, shard.KIND, create=True))
 
-    def append(self, parts: Iterable[Part]) -> list[str]:
+    def append(self, parts: Iterable[ColumnSlice]) -> list[str]:
         """Add rows as new shards of bounded size and return their names. Adding what is there changes nothing."""
         return [self.store.put(shard.encode(batch)) for batch in batches(parts)]
 
-    def shards(self) -> Iterator[tuple[str, list[Part]]]:
+    def shards(self) -> Iterator[tuple[str, list[ColumnSlice]]]:
         """All shards, one after the other, each checked to the byte."""
         for name in self.store.names():
             yield name, shard.decode(name, self.store.read(name))
 
-    def columns(self) -> dict[Noise, list[Part]]:
+    def columns(self) -> dict[Noise, list[ColumnSlice]]:
         """All rows, by noise in order of K and α: disjoint runs, the first of which begins at r = 0 if it can."""
 
-        def load() -> dict[Noise, list[Part]]:
-            found: dict[Noise, list[Part]] = defaultdict(list)
+        def load() -> dict[Noise, list[ColumnSlice]]:
+            found: dict[Noise, list[ColumnSlice]] = defaultdict(list)
             for _, parts in self.shards():
                 for part in parts:
                     found[part.noise].append(part)
@@ -63,11 +63,11 @@ class Table:
 
         return self.store.undisturbed(load)
 
-    def column(self, noise: Noise) -> list[Part]:
+    def column(self, noise: Noise) -> list[ColumnSlice]:
         """The rows of one noise as `columns` has them, from the shards that hold any; none if the table lacks it."""
 
-        def load() -> list[Part]:
-            found: list[Part] = []
+        def load() -> list[ColumnSlice]:
+            found: list[ColumnSlice] = []
             for name in self.store.names():
                 data = self.store.read(name)
                 if any(noise == announced for announced, _, _ in shard.described(name, data)):
@@ -134,16 +134,16 @@ def kind(store: Store) -> str | None:
     return store.undisturbed(first_answer)
 
 
-def batches(parts: Iterable[Part]) -> Iterator[list[Part]]:
+def batches(parts: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
     """Parts in groups of at most MOST_ROWS rows, cut where they have to be."""
-    batch: list[Part] = []
+    batch: list[ColumnSlice] = []
     room = shard.MOST_ROWS
     for part in parts:
         start = 0
         while start < len(part.rows):
             stop = min(len(part.rows), start + room)
             end = part.end if stop == len(part.rows) else End.CUT
-            batch.append(Part(part.noise, part.first + start, part.rows.between(start, stop), end))
+            batch.append(ColumnSlice(part.noise, part.first + start, part.rows.between(start, stop), end))
             room -= stop - start
             start = stop
             if not room:

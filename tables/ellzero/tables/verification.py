@@ -14,22 +14,22 @@ from typing import TypeAlias
 import numpy as np
 
 from ellzero.certificates import Noise, PaperThreshold, thresholds
-from ellzero.certificates.commands import counted
-from ellzero.certificates.engine import answer_at
-from ellzero.certificates.rounding import DOUBLE_BITS, RowQuestion
-from ellzero.tables import shard
+from ellzero.certificates.exact_thresholds import answer_at
+from ellzero.certificates.rounding import DOUBLE_BITS, RowQuery
+from ellzero.core.text import count_noun
 from ellzero.tables.errors import Contradiction, DamagedShard
-from ellzero.tables.rows import DIGITS, End, Part, merged
+from ellzero.tables.format import shard
+from ellzero.tables.format.rows import DIGITS, ColumnSlice, End, merged
 from ellzero.tables.scan import columns_in_order
 from ellzero.tables.table import Table
 
 # Wraps the parts and the names of their shards on their way, to show progress.
-Watch: TypeAlias = Callable[[Iterable[tuple[str, Part]]], Iterable[tuple[str, Part]]]
+Watch: TypeAlias = Callable[[Iterable[tuple[str, ColumnSlice]]], Iterable[tuple[str, ColumnSlice]]]
 _UNIT = 10**DIGITS
 
 
 @dataclass
-class Verdict:
+class VerificationReport:
     """What was looked at, and everything that was wrong."""
 
     shards: int = 0
@@ -45,19 +45,20 @@ class Verdict:
         return not self.problems
 
     def __str__(self) -> str:
-        held = f"{counted(self.rows, 'row')} of {counted(self.columns, 'column')} in {counted(self.shards, 'shard')}"
+        columns, shards = count_noun(self.columns, "column"), count_noun(self.shards, "shard")
+        held = f"{count_noun(self.rows, 'row')} of {columns} in {shards}"
         seen = f"{held}, {self.recomputed:,} {self.how}"
-        return f"sound: {seen}" if self.sound else f"NOT SOUND: {counted(len(self.problems), 'problem')} in {seen}"
+        return f"sound: {seen}" if self.sound else f"NOT SOUND: {count_noun(len(self.problems), 'problem')} in {seen}"
 
 
-def verify(table: Table, share: float = 0.01, seed: int = 0, watch: Watch = iter) -> Verdict:
+def verify(table: Table, share: float = 0.01, seed: int = 0, watch: Watch = iter) -> VerificationReport:
     """Check everything; recompute each row with probability ``share``, and the first and last row of every part."""
     return table.store.undisturbed(lambda: _verdict_on(table, share, seed, watch))
 
 
-def _verdict_on(table: Table, share: float, seed: int, watch: Watch) -> Verdict:
+def _verdict_on(table: Table, share: float, seed: int, watch: Watch) -> VerificationReport:
     names = table.store.names()
-    verdict = Verdict(shards=len(names))
+    verdict = VerificationReport(shards=len(names))
     whole: list[str] = []
     source = np.random.default_rng(seed)
     for name, part in watch(_parts_of(table, names, whole, verdict)):
@@ -83,10 +84,12 @@ def _verdict_on(table: Table, share: float, seed: int, watch: Watch) -> Verdict:
     return verdict
 
 
-def audit(rows: Iterable[PaperThreshold], table: Table) -> Verdict:
+def audit(rows: Iterable[PaperThreshold], table: Table) -> VerificationReport:
     """Compare rows by the paper's algorithm with those of a table: τ_r ≤ row ≤ τ_r + its error bound."""
     columns = table.columns()
-    verdict = Verdict(shards=len(table.store.names()), columns=len(columns), how="compared with the paper's algorithm")
+    verdict = VerificationReport(
+        shards=len(table.store.names()), columns=len(columns), how="compared with the paper's algorithm"
+    )
     for row in rows:
         verdict.rows += 1
         runs = columns.get(row.noise, [])
@@ -105,9 +108,9 @@ def audit(rows: Iterable[PaperThreshold], table: Table) -> Verdict:
     return verdict
 
 
-def agree(table: Table, other: Table) -> Verdict:
+def agree(table: Table, other: Table) -> VerificationReport:
     """Compare the rows that two tables of thresholds share, which must be the same in every field."""
-    verdict = Verdict(shards=len(table.store.names()) + len(other.store.names()), how="the same in both")
+    verdict = VerificationReport(shards=len(table.store.names()) + len(other.store.names()), how="the same in both")
     mine, theirs = table.columns(), other.columns()
     for noise in mine.keys() & theirs.keys():
         pairs = product(mine[noise], theirs[noise])
@@ -139,7 +142,9 @@ def compare_list(noise: Noise, listed: Iterable[tuple[int, Decimal]]) -> dict[st
     return {verdict: sorted(radii) for verdict, radii in found.items()}
 
 
-def _parts_of(table: Table, names: list[str], whole: list[str], verdict: Verdict) -> Iterator[tuple[str, Part]]:
+def _parts_of(
+    table: Table, names: list[str], whole: list[str], verdict: VerificationReport
+) -> Iterator[tuple[str, ColumnSlice]]:
     """The parts of all shards that can be read, whose names go to ``whole``; the others are problems."""
     for name in names:
         try:
@@ -163,9 +168,9 @@ def _wrong_side(table: Table, names: list[str], noise: Noise) -> Iterator[str]:
                     yield f"shard {name}: {_name(noise)}{flaw}"
 
 
-def _differences(part: Part, chosen: list[int]) -> Iterator[str]:
+def _differences(part: ColumnSlice, chosen: list[int]) -> Iterator[str]:
     """Rows that the single-cell route does not give."""
-    question = RowQuestion(DIGITS)
+    question = RowQuery(DIGITS)
     for at in chosen:
         row = answer_at(part.noise, part.first + at, question)
         stored = (part.rows.unit(at), bool(part.rows.exact[at]), float(part.rows.min_p[at]))
@@ -173,7 +178,7 @@ def _differences(part: Part, chosen: list[int]) -> Iterator[str]:
             yield f", r = {part.first + at}: not what exact arithmetic gives"
 
 
-def _flaws(part: Part) -> Iterator[str]:
+def _flaws(part: ColumnSlice) -> Iterator[str]:
     """What is wrong with rows by themselves."""
     units = [part.rows.unit(at) for at in range(len(part.rows))]
     min_p = part.rows.min_p

@@ -1,0 +1,137 @@
+"""Binomial tails P[Bin(n, q) ≥ k], compared with a bound rigorously.
+
+A comparison takes balls for the tail, wide ones first, until one decides: a tenth of a millisecond for n up to 10^8.
+One that stays open is an exact tie in all likelihood; it is decided in integers where they are affordable.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+
+from ellzero.certificates import single_threshold
+from ellzero.certificates._balls import Undecided, arb, ball, decided
+from ellzero.certificates._integers import divexact, mpz
+from ellzero.certificates.exact_thresholds import radius_bound
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.tail_fraction import upper_tail_balls
+
+MAX_VOTES = 10**8
+FIRST_BITS = 64
+# Where integers are affordable they are faster than many bits, and they settle ties.
+_BITS_BEFORE_INTEGERS = 128
+_CAP_BITS = 512
+_EXACT_CELL_BITS = 16_384
+# The size of all terms of an exact tail together: a second or so.
+_AFFORDABLE_BITS = 1 << 33
+
+
+class SuccessProbability:
+    """The probability q of one success, as a ball at any precision and as an exact rational."""
+
+    def __init__(self, exact: Fraction) -> None:
+        self.exact = exact
+
+    def ball(self, bits: int) -> arb:
+        """A ball for q at working precision ``bits``."""
+        return ball(self.exact)
+
+    @property
+    def size(self) -> int:
+        """Bits of the denominator of q, at most."""
+        return self.exact.denominator.bit_length()
+
+
+class ThresholdProbability(SuccessProbability):
+    """τ_r as a chance; for large r its exact value, a fraction of r·log₂ z bits, is formed only if it must be.
+
+    ``within``, if given, are two numbers that τ_r is known to lie between, itself included: they save the first attempt
+    all of the work.
+    """
+
+    def __init__(self, noise: Noise, r: int, within: tuple[Fraction, Fraction] | None = None) -> None:
+        self._noise = noise
+        self._r = r
+        self._within = within
+        self._balls: dict[int, arb] = {}
+
+    @cached_property
+    def exact(self) -> Fraction:  # type: ignore[override]
+        return single_threshold.threshold(self._noise, self._r)
+
+    @property
+    def size(self) -> int:
+        return 2 * self._r * self._noise.weights.z.bit_length() + 2
+
+    def ball(self, bits: int) -> arb:
+        if bits not in self._balls:
+            self._balls[bits] = self._computed(bits)
+        return self._balls[bits]
+
+    def _computed(self, bits: int) -> arb:
+        if self._within is not None and bits <= FIRST_BITS:
+            low, high = self._within
+            return arb(ball((low + high) / 2), ball((high - low) / 2))
+        if self.size <= _EXACT_CELL_BITS:
+            return ball(self.exact)
+        room = Fraction(1, 1 << bits)
+        if not self._noise.is_flat and self._r >= radius_bound(self._noise, room):
+            return 1 - arb(ball(room), ball(room))  # 1 − τ_r lies in (0, 2^-bits)
+        try:
+            return 1 - single_threshold.complement_ball(self._noise, self._r, bits)
+        except Undecided:  # the x-mass is 1/2 at the end of a region, exactly or almost
+            return ball(self.exact)
+
+
+def tail_ball(n: int, k: int, q: arb) -> arb:
+    """A ball for P[Bin(n, q) ≥ k], as narrow as the precision allows."""
+    *_, narrowest = _tail_balls(n, k, q)
+    return narrowest
+
+
+def _tail_balls(n: int, k: int, q: arb) -> Iterator[arb]:
+    """Balls for P[Bin(n, q) ≥ k], from cheap and wide to dear and narrow."""
+    if k <= 0 or k > n:
+        yield arb(k <= 0)
+    elif n * q < k:
+        yield from upper_tail_balls(n, k, q)
+    else:  # fewer than k successes are more than n−k failures
+        for missing in upper_tail_balls(n, n - k + 1, 1 - q):
+            yield 1 - missing
+
+
+def compare_tail(n: int, k: int, chance: SuccessProbability, bound: Fraction) -> int | None:
+    """−1, 0 or 1 as P[Bin(n, q) ≥ k] is below, equal to or above the bound.
+
+    None where a tie can neither be excluded nor be checked at a bearable cost: nothing is proved then, and a caller
+    must take the safe side.
+    """
+
+    def attempt(bits: int) -> int:
+        limit = ball(bound)
+        for tail in _tail_balls(n, k, chance.ball(bits)):
+            if tail < limit:
+                return -1
+            if tail > limit:
+                return 1
+        raise Undecided
+
+    affordable = (n - k + 1) * n * chance.size <= _AFFORDABLE_BITS
+    try:
+        return decided(attempt, FIRST_BITS, _BITS_BEFORE_INTEGERS if affordable else _CAP_BITS)
+    except Undecided:
+        if not affordable:
+            return None
+    excess = exact_tail(n, k, chance.exact) - bound
+    return (excess > 0) - (excess < 0)
+
+
+def exact_tail(n: int, k: int, q: Fraction) -> Fraction:
+    """P[Bin(n, q) ≥ k] as a rational, from j = n down: (n−k+1) integers of n·log₂(denominator) bits."""
+    success, failure = q.numerator, q.denominator - q.numerator
+    if k <= 0 or success == 0:
+        return Fraction(k <= 0)
+    term = total = mpz(success) ** n  # C(n, j)·success^j·failure^(n−j)
+    for j in range(n, k, -1):
+        term = divexact(term * (j * failure), (n - j + 1) * success)
+        total += term
+    return Fraction(int(total) if k <= n else 0, q.denominator**n)

@@ -1,0 +1,106 @@
+"""From votes to certificates at a number of votes that nobody fixed beforehand: a confidence sequence for p.
+
+After m votes, k of them for y, the mixture of likelihood ratios against a p of q is
+
+    M_m(q) = ∫ (θ/q)^k·((1−θ)/(1−q))^(m−k) dΠ(θ) = B(k+½, m−k+½) / (π·q^k·(1−q)^(m−k)),    Π = Beta(½, ½).
+
+At q = p it is a martingale with mean 1, so by Ville's inequality P[M_m(p) ≥ 1/ε for *some* m] ≤ ε. log M_m is convex in
+q with its least value at k/m, so that {q : M_m(q) < 1/ε} is an interval, and with probability at least 1 − ε it holds p
+at every m at once: its lower end may be looked at after each vote, and whoever looks may stop whenever he likes. A
+Clopper–Pearson bound may not.
+"""
+
+from fractions import Fraction
+from functools import partial
+from math import exp, expm1, lgamma, log, log1p, pi
+
+from ellzero.certificates._balls import Undecided, arb, ball, decided
+from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability
+from ellzero.certificates.exact_thresholds import radius_bound
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.radii import Watch, radius
+from ellzero.certificates.search import last_true_near
+from ellzero.certificates.votes import Votes, bits_of_double, double_of_bits
+from ellzero.core.numbers import read_dimension
+
+_FIRST_BITS = 64
+_CAP_BITS = 512
+_HALVINGS = 60
+
+
+def anytime_radius(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
+    """The largest r ≤ d that the votes so far certify, None to abstain; ``votes.n`` are those drawn so far.
+
+    With probability at least 1 − ε the radii given after *every* number of votes hold, all of them together: stopping
+    may depend on the votes in any way. Never more than the votes certify, at that n alone, by Clopper–Pearson.
+    """
+    d = read_dimension(d)
+
+    def certified(r: int) -> bool:
+        return excludes(votes, ThresholdProbability(noise, r))
+
+    likely = radius(noise, likely_anytime_bound(votes), d, watch=watch)
+    # Unanimous votes show the most, and M_m(q) ≤ q^-m: no q above ε^(1/m) ≤ 1 − (1−ε)/m is excluded.
+    most = d if noise.is_flat else min(d, radius_bound(noise, (1 - votes.failure) / votes.n))
+    found = last_true_near(certified, -1 if likely is None else likely, -1, most)
+    return found if found >= 0 else None
+
+
+def anytime_lower_bound(votes: Votes) -> float:
+    """The lower end of the confidence sequence after ``votes.n`` votes, rounded down to a double."""
+    if votes.count == 0:
+        return 0.0
+    guess = bits_of_double(likely_anytime_bound(votes))
+    return double_of_bits(
+        last_true_near(partial(_excludes_double, votes), guess, 0, bits_of_double(votes.count / votes.n))
+    )
+
+
+def excludes(votes: Votes, chance: SuccessProbability) -> bool:
+    """Whether the sequence has shown p > q: q < k/m and M_m(q) ≥ 1/ε. What cannot be told is not shown."""
+    n, k = votes.n, votes.count
+
+    def attempt(bits: int) -> bool:
+        q = chance.ball(bits)
+        if n * q >= k:
+            return False
+        excess = _log_mixture(n, k, q) + ball(votes.failure).log()
+        if n * q < k and excess > 0:
+            return True
+        if excess < 0:
+            return False
+        raise Undecided
+
+    try:
+        return decided(attempt, _FIRST_BITS, _CAP_BITS)
+    except Undecided:
+        return False
+
+
+def likely_anytime_bound(votes: Votes) -> float:
+    """A double near `anytime_lower_bound`. Proves nothing: it only says where to look."""
+    n, k = votes.n, votes.count
+    if k == 0:
+        return 0.0
+    wanted = log(votes.failure.denominator) - log(votes.failure.numerator)
+    level = lgamma(k + 0.5) + lgamma(n - k + 0.5) - lgamma(n + 1) - log(pi) - wanted
+    # In z = log(1−q), where what lies close to q = 1 has room; the most is q = k/n.
+    low, high = (log(n - k) - log(n) if k < n else -745.0), -1e-300
+    for _ in range(_HALVINGS):
+        z = (low + high) / 2
+        if level >= k * log1p(-exp(z)) + (n - k) * z:
+            high = z
+        else:
+            low = z
+    return max(-expm1(high), 0.0)
+
+
+def _log_mixture(n: int, k: int, q: arb) -> arb:
+    """A ball for log M_n(q), 0 < q < 1."""
+    half = ball(Fraction(1, 2))
+    log_beta = (k + half).lgamma() + (n - k + half).lgamma() - ball(n + 1).lgamma()
+    return log_beta - arb.pi().log() - k * q.log() - (n - k) * (1 - q).log()
+
+
+def _excludes_double(votes: Votes, bits: int) -> bool:
+    return excludes(votes, SuccessProbability(Fraction(double_of_bits(bits))))

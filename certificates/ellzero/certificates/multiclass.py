@@ -1,0 +1,66 @@
+"""Votes for several classes: which class has won, and what a winner *and* its rivals' votes certify."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ellzero.certificates._balls import below
+from ellzero.certificates.binomial_tails import SuccessProbability, compare_tail
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.radii import radius
+from ellzero.certificates.votes import Votes, check_n, lower_bound
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import RationalLike, read_dimension, read_failure, read_integer
+
+_EVEN = SuccessProbability(Fraction(1, 2))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """``lower`` bounds the probability of the chosen class from below, ``upper`` that of *every* other from above."""
+
+    lower: float
+    upper: float
+
+
+def outvotes(top: int, second: int, failure: RationalLike = "0.001") -> bool:
+    """Whether the most frequent class beats the second one: 2·P[Bin(top+second, 1/2) ≥ top] ≤ ε.
+
+    A two-sided binomial test. The class with most votes is the most probable one, unless this answers True with a
+    probability of at most ε (Hung and Fithian: that top and second were found on the same votes does not matter).
+    """
+    epsilon = read_failure(failure)
+    if top <= second:
+        return False
+    return compare_tail(top + second, top, _EVEN, epsilon / 2) in (-1, 0)
+
+
+def upper_bound(votes: Votes) -> float:
+    """The Clopper–Pearson upper bound of p, rounded up: at most ε of all samples have a p above it."""
+    missing = lower_bound(Votes(votes.n - votes.count, votes.n, votes.failure))
+    return -below(Fraction(missing) - 1) if missing else 1.0
+
+
+def bounds_from_counts(counts: Sequence[int], chosen: int, n: int, failure: RationalLike = "0.001") -> Bounds:
+    """Bounds that hold together with probability at least 1 − ε: the chosen class at ε/2, each other at ε/(2(C−1)).
+
+    ``counts`` are the votes of all C classes out of n; ``chosen`` was found on *other* votes. Votes that have not been
+    drawn, n − Σ counts of them, are counted against the chosen class and for its strongest rival.
+    """
+    epsilon, n = read_failure(failure), check_n(n)
+    if len(counts) < 2:
+        raise InvalidInput("counts", "those of at least two classes", list(counts))
+    chosen = read_integer(chosen, "chosen", 0, len(counts) - 1)
+    undrawn = n - sum(counts)
+    if undrawn < 0:
+        raise InvalidInput("counts", f"at most n = {n} together", list(counts))
+    rival = max(count for label, count in enumerate(counts) if label != chosen) + undrawn
+    return Bounds(
+        lower_bound(Votes(counts[chosen], n, epsilon / 2)),
+        upper_bound(Votes(rival, n, epsilon / (2 * (len(counts) - 1)))),
+    )
+
+
+def radius_from_bounds(noise: Noise, bounds: Bounds, d: int) -> int | None:
+    """The largest r ≤ d that both bounds certify together, see `radius`; None to abstain."""
+    return radius(noise, bounds.lower, read_dimension(d), bounds.upper)

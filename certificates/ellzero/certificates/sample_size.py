@@ -1,0 +1,156 @@
+"""How many votes a wanted radius needs: the least n that certifies it with the wanted power."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ellzero.certificates._balls import arb, ball, precision
+from ellzero.certificates.binomial_tails import (
+    MAX_VOTES,
+    SuccessProbability,
+    ThresholdProbability,
+    compare_tail,
+    tail_ball,
+)
+from ellzero.certificates.exact_thresholds import answer_at
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.rounding import ExceedsQuery
+from ellzero.certificates.votes import least_count
+from ellzero.core.numbers import RationalLike, read_failure, read_integer, read_probability
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class Plan:
+    """With ``n`` votes, ``min_count`` of them certify ``r``; an input whose top class has probability ``p`` gets there
+    with probability at least ``power``. No smaller n does."""
+
+    noise: Noise
+    r: int
+    p: Fraction
+    failure: Fraction
+    power: Fraction
+    n: int
+    min_count: int
+
+
+def plan(
+    noise: Noise, r: int, p: RationalLike, failure: RationalLike = "0.001", power: RationalLike = "0.9"
+) -> Plan | None:
+    """The least n ≤ 10^8 with P[Bin(n, p) ≥ k*_r(n)] ≥ power; None when there is none (always when p ≤ τ_r).
+
+    The power is a saw in n: it rises while k*_r(n) stays and drops when it steps up, so the least n cannot be found by
+    bisection. The power of the best *randomised* test at level ε is no saw, since a test may ignore a vote, and it is
+    an upper bound: bisection on it excludes every n below some n0, and from there each n is looked at. Every
+    comparison is rigorous; one that cannot be proved counts as not reached.
+    """
+    r, top = read_integer(r, "r", 0), read_probability(p, "p")
+    search = _Search(
+        ThresholdProbability(noise, r),
+        SuccessProbability(top),
+        read_failure(failure),
+        read_failure(power, "power"),
+    )
+    if top < 1 and not answer_at(noise, r, ExceedsQuery(top)):
+        return None
+    found = search.least()
+    if found is None:
+        return None
+    n, k = found
+    return Plan(noise, r, top, search.failure, search.power, n, k)
+
+
+class _Search:
+    def __init__(self, tau: SuccessProbability, p: SuccessProbability, failure: Fraction, power: Fraction) -> None:
+        self.tau, self.p, self.failure, self.power = tau, p, failure, power
+
+    def least(self) -> tuple[int, int] | None:
+        """The least n that has the power, with its k*."""
+        excluded = self.least_reachable() - 1
+        start = min(excluded + 1, MAX_VOTES)
+        while excluded < MAX_VOTES and self._surely_too_few(start):
+            excluded, start = start, min(2 * start, MAX_VOTES)
+        if excluded >= MAX_VOTES:
+            return None
+        while start - excluded > 1:
+            middle = (excluded + start) // 2
+            if self._surely_too_few(middle):
+                excluded = middle
+            else:
+                start = middle
+        return next((pair for pair in self._pairs(start) if compare_tail(*pair, self.p, self.power) in (0, 1)), None)
+
+    def least_reachable(self) -> int:
+        """The least n with τ^n < ε: with fewer votes not even all of them certify. Beyond 10^8 when there is none."""
+        low, high = 0, MAX_VOTES + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if compare_tail(middle, middle, self.tau, self.failure) == -1:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _surely_too_few(self, n: int) -> bool:
+        """Whether even the best randomised test at level ε on n votes lacks the power; then it does on fewer votes too.
+
+        It accepts counts from k* on, and k*−1 with the probability that exhausts the level (Neyman and Pearson).
+        """
+        k = least_count(self.tau, n, self.failure)
+        if k is None:
+            return False
+        with precision(_BITS):
+            tau, p = _Tail(n, k, self.tau), _Tail(n, k, self.p)
+            share = (ball(self.failure) - tau.value) / tau.before
+            return bool(p.value + share * p.before < ball(self.power))
+
+    def _pairs(self, n: int) -> Iterator[tuple[int, int]]:
+        """(n, k*(n)) upwards to 10^8, less those whose power is surely too small.
+
+        k* stays or grows by one with n. Balls carry the tails under τ and under p along; where they cannot tell, the
+        rigorous comparison is made afresh.
+        """
+        k = least_count(self.tau, n, self.failure)
+        if k is None:
+            return
+        with precision(_BITS):
+            tau, p = _Tail(n, k, self.tau), _Tail(n, k, self.p)
+            failure, power = ball(self.failure), ball(self.power)
+        while True:
+            if not p.value < power:
+                yield n, k
+            if n == MAX_VOTES:
+                return
+            n += 1
+            with precision(_BITS):
+                tau.add_vote()
+                p.add_vote()
+            if not tau.value < failure and (tau.value >= failure or compare_tail(n, k, self.tau, self.failure) != -1):
+                k += 1
+                with precision(_BITS):
+                    tau.raise_count()
+                    p.raise_count()
+
+
+class _Tail:
+    """P[Bin(n, q) ≥ k] and P[Bin(n, q) = k−1], carried from n to n+1 and from k to k+1. 1 ≤ k ≤ n."""
+
+    def __init__(self, n: int, k: int, chance: SuccessProbability) -> None:
+        self._n, self._k = n, k
+        self._q = chance.ball(_BITS)
+        self._odds = self._q / (1 - self._q)
+        self.value = tail_ball(n, k, self._q)
+        ways = (ball(n + 1).lgamma() - ball(k).lgamma() - ball(n - k + 2).lgamma()).exp()
+        self.before: arb = ways * self._q ** (k - 1) * (1 - self._q) ** (n - k + 1)
+
+    def add_vote(self) -> None:
+        self._n += 1
+        self.value += self._q * self.before
+        self.before *= (1 - self._q) * self._n / (self._n - self._k + 1)
+
+    def raise_count(self) -> None:
+        at = self.before * self._odds * (self._n - self._k + 1) / self._k
+        self.value -= at
+        self.before = at
+        self._k += 1

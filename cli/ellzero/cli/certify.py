@@ -1,0 +1,157 @@
+"""The command ``ellzero certify``."""
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
+from ellzero.cli.parameters import Command, IntegerParam, placement_options
+from ellzero.core.execution.executors import WorkerResources
+from ellzero.core.execution.placement import Placement, stops_cleanly
+from ellzero.core.numbers import read_integer
+from ellzero.core.progress import announce, show_progress
+from ellzero.core.text import count_noun
+from ellzero.smoothing.models.devices import find_device
+from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model
+from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_parts, check_fit, parts, votes_per_second
+from ellzero.smoothing.runs.result_store import ResultStore
+from ellzero.smoothing.sampling.sampling_task import CertifySettings
+from ellzero.smoothing.sampling.stopping_rules import Stopping
+
+
+@click.command("certify", cls=Command)
+@click.option("--model", required=True, help="A .safetensors file, or a name in --models.")
+@click.option(
+    "--models",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("models"),
+    envvar="ELLZERO_MODELS",
+    show_default=True,
+    help="The folder of named models; demo-digits ships, and is always there.",
+)
+@data_options("test")
+@noise_options
+@click.option("--n0", type=IntegerParam(), default=100, show_default=True, help="Votes that select the class.")
+@click.option(
+    "--n", type=IntegerParam(), default=100_000, show_default=True, help="Fresh votes that bound its probability."
+)
+@click.option("--failure", default="0.001", show_default=True, help="Probability that a certificate is false.")
+@click.option("--runner-up", is_flag=True, help="Bound all other classes too: can certify where p is below 1/2.")
+@click.option(
+    "--stopping",
+    type=click.Choice([each.value for each in Stopping]),
+    default=Stopping.SETTLED.value,
+    show_default=True,
+    help="settled: once no vote left can matter. anytime: far earlier, for a little radius.",
+)
+@click.option("--seed", type=IntegerParam(), help="A new one by default; a run that goes on keeps its own.")
+@click.option("--limit", type=IntegerParam(), help="Only the first so many inputs.")
+@click.option("--out", required=True, metavar="URI", help="The results: a directory, or s3://bucket/prefix.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
+@click.option("--batch-size", type=IntegerParam(), help="Samples at once; as memory allows by default.")
+@click.option("--autocast", type=click.Choice(["bfloat16", "float16"]), help="Run the model in reduced precision.")
+@click.option("--compile", "compiled", is_flag=True, help="Compile the model first: half a minute, then faster.")
+@click.option("--cores", type=IntegerParam(), default=1, show_default=True, help="With Ray on CPUs, cores a worker.")
+@placement_options
+@factory_option
+def certify_command(
+    model: str,
+    models: Path,
+    data: DataOptions,
+    noise: NoiseOptions,
+    n0: Any,
+    n: Any,
+    failure: str,
+    runner_up: bool,
+    stopping: str,
+    seed: Any,
+    limit: Any,
+    out: str,
+    device: str,
+    batch_size: Any,
+    autocast: str | None,
+    compiled: bool,
+    cores: Any,
+    executor: str,
+    address: str | None,
+    workers: Any,
+    allowed: tuple[str, ...],
+) -> None:
+    """Certify the inputs of a data set: class, votes and radius of each, as Parquet.
+
+    What has a result is not certified again: the same command resumes a run that was stopped or killed. The noise is
+    the one that the model was trained with, unless options say otherwise.
+    """
+    place = Placement.of(executor, address, workers)
+    place.check_shared("out", out)
+    path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
+    place.check_shared("model", str(path))
+    if data.uri != "digits":
+        place.check_shared("data", data.uri)
+    file = ModelFile.read(path)
+    card = file.card
+    source = data.source(noise.k, card.binarize)
+    loaded = source.load()
+    described = noise.description(card.noise, loaded)
+    check_fit(card, loaded, int(described["levels"]), data.uri)
+    if not place.is_cluster:
+        find_device(device)
+    records = ResultStore(out)
+    known = records.manifest() or {}
+    chosen = seed if seed is not None else known.get("seed", secrets.randbits(63))
+    run = DatasetRun(
+        model=str(path.absolute()),
+        model_digest=file.digest,
+        allowed=tuple(allowed),
+        source=source,
+        data_digest=loaded.digest,
+        noise=described,
+        question=CertifySettings.of(n0, n, failure, chosen, stopping, runner_up),
+        device=device,
+        batch_size=batch_size,
+        autocast=autocast,
+        compile=compiled,
+    )
+    inputs = len(loaded.labels) if limit is None else min(len(loaded.labels), read_integer(limit, "limit", 1))
+    read_integer(cores, "cores", 1, 4_096)
+    place.check()
+    # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
+    trial = replace(run, device="auto" if place.is_cluster else device, compile=False).classifier()
+    trial.ballot(loaded.inputs([0])[0], run.question)
+    records.begin(run.manifest(card, loaded))
+    wanted = parts(set(range(inputs)) - records.present())
+    missing = sum(map(len, wanted))
+    if not missing:
+        click.echo(f"{records.uri}: all {count_noun(inputs, 'input')} are certified already")
+        return
+    seconds = missing * (run.question.n0 + run.question.n) / votes_per_second(trial, loaded)
+    _certify(run, records, wanted, seconds, place, cores)
+
+
+def _certify(
+    run: DatasetRun, records: ResultStore, wanted: list[range], seconds: float, place: Placement, cores: int
+) -> None:
+    question, missing = run.question, sum(map(len, wanted))
+    name = place.name(seconds)
+    announce(f"{count_noun(missing, 'input')}, at most {question.n:,} votes each", seconds)
+    done = drawn = 0
+    with (
+        place.executor(seconds) as executor,
+        stops_cleanly(lambda: f"after {done:,} of {missing:,} inputs", records.uri),
+        show_progress(missing, "inputs") as bar,
+    ):
+        share = WorkerResources(
+            cores, min(1, executor.gpus) if run.device == "auto" else int(run.device.startswith("cuda"))
+        )
+        threads = cores if name == "ray" and not share.gpus else None
+        for receipt in certify_parts(run, records, wanted, executor, share, threads):
+            done += receipt.inputs
+            drawn += receipt.drawn
+            bar.advance(receipt.inputs, done)
+    click.echo(
+        f"{records.uri}: {count_noun(done, 'input')} certified, {drawn / (done * question.n):.0%} of their votes drawn"
+    )
+    click.echo(f"next: ellzero report {records.uri}")

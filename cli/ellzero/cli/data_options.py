@@ -1,0 +1,148 @@
+"""Options that commands share: which data, and which noise. Each set of them comes to a command as one object."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
+
+from ellzero.cli.parameters import IntegerParam
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import read_integer
+from ellzero.smoothing.data.datasets import DataSet
+from ellzero.smoothing.data.loading import SPLITS
+from ellzero.smoothing.errors import BadData
+from ellzero.smoothing.noise.registry import FAMILIES, noise_from
+from ellzero.smoothing.runs.dataset_run import DataSource
+
+_ALLOW = "ELLZERO_ALLOW_FACTORIES"
+_PARAMETERS = {"discrete": "alpha", "gaussian": "sigma", "uniform": "gamma"}
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """The data set that options name."""
+
+    uri: str
+    split: str
+    binarize: Any
+    image_size: Any
+
+    def source(self, k: Any, trained: int | None = None) -> DataSource:
+        """Where its inputs come from; bits are made of them as for the training, if options say nothing of it."""
+        binarize = trained if self.binarize is None else read_integer(self.binarize, "binarize", 1)
+        levels = None if k is None or binarize is not None else read_integer(k, "k", 1)
+        return DataSource(
+            self.uri, self.split, levels, read_integer(self.image_size, "image_size", 1, 10_000), binarize
+        )
+
+
+@dataclass(frozen=True)
+class NoiseOptions:
+    """The noise that options name, each None where they do not."""
+
+    family: str | None
+    k: Any
+    unit: str | None
+    alpha: str | None
+    sigma: str | None
+    gamma: str | None
+
+    def description(self, trained: Mapping[str, Any], data: DataSet) -> dict[str, Any]:
+        """What describes the noise; what options leave open is as the model was trained with."""
+        family = self.family or trained.get("family", "discrete")
+        same = trained if trained.get("family") == family else {}
+        name = _PARAMETERS[family]
+        asked = self._amount(family)
+        value = same.get(name) if asked is None else asked
+        if value is None:
+            raise click.UsageError(f"give --{name}, the amount of {family} noise")
+        unit = self.unit or same.get("unit", "coordinate")
+        if unit == "pixel" and family != "discrete":
+            raise click.UsageError("--unit pixel is for discrete noise")
+        if unit == "pixel" and len(data.shape) != 3:
+            raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are no images", unit)
+        channels = data.shape[0] if unit == "pixel" else 1
+        described = {"family": family, name: value, "unit": unit, "levels": self._levels(data), "channels": channels}
+        return dict(noise_from(described).description())
+
+    def _amount(self, family: str) -> str | None:
+        """The one that is the family's; those of others would mean nothing."""
+        for other, name in _PARAMETERS.items():
+            if other != family and getattr(self, name) is not None:
+                raise click.UsageError(f"--{name} is for {other} noise, and this is {family}")
+        amount: str | None = getattr(self, _PARAMETERS[family])
+        return amount
+
+    def _levels(self, data: DataSet) -> int:
+        if self.k is None or (k := read_integer(self.k, "k", 1)) == data.levels - 1:
+            return data.levels
+        advice = f"; --binarize {data.levels // 2} makes bits of them" if k == 1 else ""
+        raise BadData(data.name, f"has levels 0..{data.levels - 1}, and --k {k} is for 0..{k}{advice}")
+
+
+def noise_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--noise, --k, --alpha, --unit, --sigma and --gamma, as ``noise``."""
+
+    @wraps(command)
+    def asked(
+        family: str | None,
+        k: Any,
+        unit: str | None,
+        alpha: str | None,
+        sigma: str | None,
+        gamma: str | None,
+        **others: Any,
+    ) -> None:
+        command(noise=NoiseOptions(family, k, unit, alpha, sigma, gamma), **others)
+
+    for option in (
+        click.option("--gamma", help="Half the width of uniform noise, the whole range of levels being 1."),
+        click.option("--sigma", help="Deviation of Gaussian noise, the whole range of levels being 1."),
+        click.option("--unit", type=click.Choice(["coordinate", "pixel"]), help="What counts one; coordinate."),
+        click.option("--alpha", help="Total probability of staying of discrete noise: 0.8 or 4/5."),
+        click.option("--k", type=IntegerParam(), help="Levels of the inputs minus one; what the data says by default."),
+        click.option("--noise", "family", type=click.Choice(FAMILIES), help="discrete, as in the paper, by default."),
+    ):
+        asked = option(asked)
+    return asked
+
+
+def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """--data, --split, --binarize and --image-size, as ``data``."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def asked(uri: str, split: str, binarize: Any, image_size: Any, **others: Any) -> None:
+            command(data=DataOptions(uri, split, binarize, image_size), **others)
+
+        for option in (
+            click.option(
+                "--image-size", type=IntegerParam(), default=224, show_default=True, help="Of folders of images."
+            ),
+            click.option("--binarize", type=IntegerParam(), help="Make bits of the levels: 1 from this one on."),
+            click.option("--split", type=click.Choice(SPLITS), default=split, show_default=True),
+            click.option(
+                "--data",
+                "uri",
+                default="digits",
+                show_default=True,
+                help="digits; a folder of idx files, CIFAR-10 batches or images; an .npz or .parquet file.",
+            ),
+        ):
+            asked = option(asked)
+        return asked
+
+    return decorate
+
+
+def factory_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--allow-factory."""
+    return click.option(
+        "--allow-factory",
+        "allowed",
+        multiple=True,
+        envvar=_ALLOW,
+        help="module:function that may build a network. It is code, and runs.",
+    )(command)

@@ -1,0 +1,177 @@
+"""The commands ``submit`` and ``jobs``: any other command of ellzero as a job of a Ray cluster."""
+
+import json
+import shlex
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from ellzero.cli.parameters import Command
+from ellzero.cli.registry import COMMANDS
+from ellzero.core.progress import notify
+from ellzero.core.text import format_duration
+from ellzero.precompute.jobs.cluster import Cluster, ClusterJob, Status, Submission, check_name, default_name
+
+_DEFAULT_ADDRESS = "http://127.0.0.1:8265"
+_NOT_AS_JOBS = {"jobs", "submit"}
+_INTERRUPTED = 130
+
+
+def address_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--address, by default from the environment variable that Ray's own commands read."""
+    return click.option(
+        "--address",
+        envvar="RAY_API_SERVER_ADDRESS",
+        default=_DEFAULT_ADDRESS,
+        show_default=True,
+        show_envvar=True,
+        help="HTTP address of the head of the Ray cluster.",
+    )(command)
+
+
+@click.command("submit", cls=Command, context_settings={"allow_interspersed_args": False})
+@address_option
+@click.option("--name", help="Name of the job; by default one that follows from the command.")
+@click.option("--no-wait", is_flag=True, help="Print the name and return, without waiting for the end.")
+@click.argument("command")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def submit_command(address: str, name: str | None, no_wait: bool, command: str, arguments: tuple[str, ...]) -> None:
+    """Run an ellzero COMMAND with its ARGUMENTS on a Ray cluster, with the code that is installed here.
+
+    Options of submit come before COMMAND. Paths among the ARGUMENTS are the cluster's: give whole paths or addresses
+    that all its machines reach.
+
+    The same command again joins the job: it shows the output of one that runs or succeeded, and starts one that failed
+    or was stopped once more. The exit code is 0 if the job succeeds.
+    """
+    known = set(COMMANDS) - _NOT_AS_JOBS
+    if command not in known:
+        raise click.UsageError(f"no command '{command}' that could be a job; there are {', '.join(sorted(known))}")
+    line = (command, *arguments)
+    name = default_name(line) if name is None else check_name(name)
+    cluster = Cluster(address)
+    submission = cluster.submit(name, line, COMMANDS[command].extra)
+    for text in _what_happened(submission):
+        notify(text)
+    if no_wait:
+        click.echo(submission.job.name)
+        return
+    _show_to_the_end(cluster, submission.job)
+
+
+@click.group("jobs", invoke_without_command=True)
+@click.pass_context
+def jobs_group(ctx: click.Context) -> None:
+    """List, read and stop the jobs that `ellzero submit` started on a Ray cluster."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@jobs_group.command("list", cls=Command)
+@address_option
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with all that is known.")
+def list_command(address: str, as_json: bool) -> None:
+    """List the jobs, newest first; of a job that was started several times, the last."""
+    jobs = Cluster(address).jobs()
+    if as_json:
+        click.echo(json.dumps([_as_json(job) for job in jobs]))
+        return
+    if not jobs:
+        notify(f"no jobs at {address}")
+        return
+    rows = [("NAME", "STATUS", "ATTEMPT", "STARTED (UTC)", "TOOK", "COMMAND"), *map(_as_row, jobs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@jobs_group.command("logs", cls=Command)
+@address_option
+@click.option("--follow", is_flag=True, help="Go on until the job is over; the exit code is 0 if it succeeds.")
+@click.argument("name")
+def logs_command(address: str, follow: bool, name: str) -> None:
+    """Print what the job called NAME has written."""
+    cluster = Cluster(address)
+    job = cluster.find(name)
+    if follow:
+        _show_to_the_end(cluster, job)
+    else:
+        click.echo(cluster.output(job), nl=False)
+
+
+@jobs_group.command("stop", cls=Command)
+@address_option
+@click.argument("name")
+def stop_command(address: str, name: str) -> None:
+    """Stop the job called NAME, and wait until it has stopped. Submitting its command again resumes it."""
+    cluster = Cluster(address)
+    before = cluster.find(name)
+    after = cluster.stop(before)
+    if not after.status.over:
+        raise click.ClickException(f"job {name} was told to stop, and is still {after.status}")
+    if before.status.over or after.status is not Status.STOPPED:
+        notify(f"job {name} needed no stop: it has {_ending(after)}")
+    else:
+        notify(f"job {name} is stopped")
+
+
+def _show_to_the_end(cluster: Cluster, job: ClusterJob) -> None:
+    """Print the output as it comes. Returns if the job succeeds; an interruption leaves the job alone."""
+    try:
+        for piece in cluster.follow(job):
+            click.echo(piece, nl=False)
+        end = cluster.refreshed(job)
+    except KeyboardInterrupt:
+        where = "" if cluster.address == _DEFAULT_ADDRESS else f" --address {cluster.address}"
+        notify(f"job {job.name} goes on; to stop it: ellzero jobs stop{where} {job.name}")
+        raise SystemExit(_INTERRUPTED) from None
+    if end.status is not Status.SUCCEEDED:
+        raise click.ClickException(f"job {job.name} has {_ending(end)}")
+
+
+def _what_happened(submission: Submission) -> list[str]:
+    job = submission.job
+    if submission.new and submission.previous is None:
+        return [f"job {job.name} is submitted"]
+    if submission.new and submission.previous is not None:
+        return [f"job {job.name} has {_ending(submission.previous)}: submitted again, attempt {job.attempt}"]
+    there = [f"job {job.name} {f'has {_ending(job)}' if job.status.over else f'is {job.status}'} already"]
+    if not submission.same_code:
+        there.append(f"job {job.name} was submitted with code that differs from the one installed here")
+    return there
+
+
+def _ending(job: ClusterJob) -> str:
+    if job.status is Status.STOPPED:
+        return "been stopped"
+    if job.status is Status.FAILED:
+        return f"failed: {job.reason}" if job.exit_code is None else f"failed with exit code {job.exit_code}"
+    return str(job.status)
+
+
+def _as_row(job: ClusterJob) -> tuple[str, ...]:
+    started = "" if job.started is None else f"{job.started:%Y-%m-%d %H:%M:%S}"
+    seconds = _seconds(job)
+    took = "" if seconds is None else format_duration(seconds)
+    return job.name, str(job.status), str(job.attempt), started, took, shlex.join(job.command)
+
+
+def _as_json(job: ClusterJob) -> dict[str, Any]:
+    return {
+        "name": job.name,
+        "status": str(job.status),
+        "attempt": job.attempt,
+        "command": list(job.command),
+        "started": None if job.started is None else job.started.isoformat(),
+        "ended": None if job.ended is None else job.ended.isoformat(),
+        "seconds": _seconds(job),
+        "exit_code": job.exit_code,
+        "code": job.code,
+    }
+
+
+def _seconds(job: ClusterJob) -> float | None:
+    """How long the job took, or has taken so far."""
+    return None if job.started is None else ((job.ended or datetime.now(UTC)) - job.started).total_seconds()

@@ -1,0 +1,185 @@
+"""The command ``ellzero precompute``."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ellzero.cli.parameters import Command, Radii, placement_options
+from ellzero.core.execution.placement import Placement, stops_cleanly
+from ellzero.core.progress import notify, show_progress
+from ellzero.core.text import count_noun, format_duration
+from ellzero.precompute import lee2019_run
+from ellzero.precompute.cost import calibrated
+from ellzero.precompute.grid import SATURATE, axis, make_grid, read_grid
+from ellzero.precompute.plan import GridPlan, make_plan
+from ellzero.precompute.run import Summary, run_plan
+from ellzero.tables import DamagedShard, PaperTable, Table, compact
+from ellzero.tables.store import Store
+
+
+@click.command("precompute", cls=Command)
+@click.option("--grid", "grid_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TOML file.")
+@click.option("--k", help="Categories minus one: 255, 1,255 or 1:31:2.")
+@click.option("--alpha", help="Total probability of staying: 0.2, 0.1,1/3 or 0.01:0.99:0.01 (ends included).")
+@click.option("--d", help="Numbers of coordinates; the largest bounds the radii. The paper's method needs them.")
+@click.option("--r-max", help=f"Radii 0..r-max, or {SATURATE}: all until they round up to 1 or reach the largest d.")
+@click.option("--out", metavar="URI", help="The table: a directory, or s3://bucket/prefix.")
+@click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
+@click.option("--r", type=Radii(), help="Radii for the paper's method: 8, 1,4,7 or 1:8.")
+@placement_options
+@click.option("--compact", "compacted", is_flag=True, help="Merge the shards of the table at the end.")
+@click.option("--dry-run", is_flag=True, help="Say what would be computed, how long it takes and how large it is.")
+def precompute_command(
+    grid_file: Path | None,
+    k: str | None,
+    alpha: str | None,
+    d: str | None,
+    r_max: str | None,
+    out: str | None,
+    method: str,
+    r: list[int] | None,
+    executor: str,
+    address: str | None,
+    workers: Any,
+    compacted: bool,
+    dry_run: bool,
+) -> None:
+    """Compute tables of thresholds for a grid of (K, α) and write them as Parquet.
+
+    What the table already has is not computed again: the same command resumes a run that was stopped or killed.
+    """
+    axes = {"--k": k, "--alpha": alpha, "--d": d, "--r-max": r_max}
+    if grid_file is not None and any(value is not None for value in axes.values()):
+        given = ", ".join(name for name, value in axes.items() if value is not None)
+        raise click.UsageError(f"--grid says everything about the grid; leave out {given}")
+    if grid_file is None and (k is None or alpha is None):
+        raise click.UsageError("give --grid, or --k and --alpha")
+    if not out and not dry_run:
+        raise click.UsageError("give --out, or --dry-run")
+    place = Placement.of(executor, address, workers)
+    if out is not None:
+        place.check_shared("out", out)
+    if method == "paper":
+        if grid_file is not None or r_max is not None or compacted:
+            raise click.UsageError("the paper's method takes --k, --alpha, --d and --r only")
+        if d is None or r is None:
+            raise click.UsageError("the paper's method needs --d and --r")
+        _run_paper(axis("k", k), axis("alpha", alpha), axis("d", d), r, out, place, dry_run)
+        return
+    if r is not None:
+        raise click.UsageError("--r is for --method paper; use --r-max")
+    wanted = (
+        read_grid(grid_file) if grid_file is not None else make_grid(k, alpha, d, SATURATE if r_max is None else r_max)
+    )
+    model = calibrated()
+    if out is None or dry_run:
+        present = {} if out is None or not Store(out).names() else Table.open(out).extents()
+        _describe(make_plan(wanted, present, model, place.cores()), place)
+        return
+    place.check()
+    table = Table.create(out)
+    present = table.extents(lambda error: _set_aside(table, error))
+    _run(lambda workers: make_plan(wanted, present, model, workers), table, place)
+    if compacted:
+        done = compact(table)
+        click.echo(f"compacted {done.shards_before:,} shards into {done.shards_after:,}, {done.bytes_after:,} bytes")
+
+
+def _describe(plan: GridPlan, place: Placement) -> None:
+    name = place.name(plan.seconds)
+    cores = 1 if name == "local" else place.cores()
+    click.echo(f"columns  {plan.columns:,} to compute, {plan.columns_present:,} of {plan.columns_wanted:,} present")
+    click.echo(f"cells    about {plan.rows:,}")
+    click.echo(f"tasks    {len(plan.tasks):,}")
+    longest = max((task.seconds for task in plan.tasks), default=0.0)
+    wall = max(plan.seconds / cores, longest)
+    where = f"on {count_noun(cores, 'core')}" + (", and the cluster may have more" if place.is_cluster else "")
+    click.echo(f"time     about {format_duration(wall)} {where} (executor {name})")
+    click.echo(f"size     about {plan.size / 1e6:,.1f} MB")
+
+
+def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> None:
+    """Run the plan for the workers that there turn out to be."""
+    summary = Summary()
+    plan = planned(place.cores())
+    if not plan.tasks:
+        click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are there already")
+        return
+    name = place.name(plan.seconds)
+    if name == "local" and place.lacks_ray(plan.seconds):
+        notify("on one core; with Ray (pip install 'ellzero[cluster]') it would be all of them")
+    with (
+        place.executor(plan.seconds) as executor,
+        stops_cleanly(lambda: f"after {summary.columns:,} of {plan.columns:,} columns", table.store.uri),
+    ):
+        workers = executor.workers
+        plan = planned(workers) if workers > place.cores() else plan
+        tasks = count_noun(len(plan.tasks), "task")
+        notify(f"{count_noun(plan.columns, 'column')}, about {plan.rows:,} cells, {tasks} (executor {name})")
+        with show_progress(plan.rows, "cells") as bar:
+            run_plan(
+                plan, table, executor, lambda receipt, so_far: bar.advance(receipt.expected_rows, so_far.rows), summary
+            )
+    columns, shards = count_noun(summary.columns, "column"), count_noun(len(summary.shards), "shard")
+    done = f"{summary.rows:,} cells of {columns} in {shards}"
+    engine = summary.engine_seconds / (summary.seconds * workers)
+    rate = f"{summary.rows / summary.seconds:,.0f} cells/s, engine {engine:.0%} of the time"
+    click.echo(f"{table.store.uri}: {done}")
+    click.echo(f"{summary.seconds:,.1f} s on {count_noun(workers, 'worker')}, {rate}")
+    click.echo(f"cost model: {summary.model_error()}")
+
+
+def _run_paper(
+    ks: list[Any], alphas: list[Any], ds: list[Any], radii: list[int], out: str | None, place: Placement, dry_run: bool
+) -> None:
+    cells = lee2019_run.wanted_cells(ks, alphas, ds, radii)
+    if not dry_run:
+        place.check()
+    table = _paper_table(out, dry_run)
+    if table is not None:
+        cells = lee2019_run.without_present(cells, table)
+    seconds = sum(lee2019_run.expected_seconds(cell) for cell in cells)
+    pieces = sum(len(cell.ranges()) for cell in cells)
+    name = place.name(seconds)
+    cores = 1 if name == "local" else place.cores()
+    wall = f"about {format_duration(seconds / cores)} on {count_noun(cores, 'core')} (executor {name})"
+    if dry_run or table is None:
+        click.echo(f"{count_noun(len(cells), 'cell')} in {count_noun(pieces, 'task')}, {wall}")
+        return
+    if not cells:
+        click.echo(f"{table.store.uri}: all cells are there already")
+        return
+    notify(f"{count_noun(len(cells), 'cell')} in {count_noun(pieces, 'task')}, {wall}")
+    done = 0
+    with (
+        place.executor(seconds) as executor,
+        stops_cleanly(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
+        show_progress(round(1e3 * seconds), "tasks") as bar,
+    ):
+        tasks = 0
+
+        def advance(piece: lee2019_run.RangeTask, row: object) -> None:
+            nonlocal done, tasks
+            tasks += 1
+            done += row is not None
+            bar.advance(round(1e3 * piece.seconds), tasks)
+
+        lee2019_run.run_cells(cells, table, executor, advance)
+    uri = table.store.uri
+    click.echo(
+        f"{uri}: {done:,} cells by the paper's algorithm; `ellzero tables verify TABLE --against {uri}` compares"
+    )
+
+
+def _paper_table(out: str | None, dry_run: bool) -> PaperTable | None:
+    """The table to write to; for a dry run the one that is there, if any."""
+    if not dry_run:
+        return PaperTable.create(out or "")
+    return PaperTable.open(out) if out and Store(out).names() else None
+
+
+def _set_aside(table: Table, error: DamagedShard) -> None:
+    table.store.set_aside(error.name)
+    notify(f"{error}; it was set aside, and what it held of this grid is computed anew")

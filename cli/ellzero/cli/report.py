@@ -1,0 +1,76 @@
+"""The command ``ellzero report``."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ellzero.cli.parameters import Command, IntegerParam
+from ellzero.core.errors import MissingExtra
+from ellzero.core.numbers import read_integer
+from ellzero.core.progress import notify
+from ellzero.smoothing.errors import BadResults
+from ellzero.smoothing.noise.registry import in_words
+from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
+from ellzero.smoothing.runs.plots import plot_reports
+from ellzero.smoothing.runs.result_store import ResultStore
+
+
+@click.command("report", cls=Command)
+@click.argument("results", nargs=-1, required=True)
+@click.option(
+    "--plot", "figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw the curves: .png, .svg, .pdf."
+)
+@click.option("--r-max", type=IntegerParam(), help="List ACC@r up to this radius; to the largest there is by default.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as_json: bool) -> None:
+    """Print the mean certified radius μ(R) and ACC@r of RESULTS, and draw them.
+
+    Several RESULTS are compared in one figure. It is drawn to curves.svg beside the first of them, if that is a local
+    folder, unless --plot says where.
+    """
+    last = None if r_max is None else read_integer(r_max, "r_max", 0, 10_000)
+    reports: dict[str, Report] = {}
+    for uri in results:
+        records = ResultStore(uri)
+        manifest = records.manifest()
+        if manifest is None:
+            raise BadResults(uri, "holds no results of ellzero")
+        table = records.table()
+        columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
+        report = summarize([Outcome(*row) for row in zip(*columns, strict=True)], last)
+        reports[uri] = report
+        drawn = sum(table["drawn"].to_pylist()) / (len(table) * manifest["n"])
+        if as_json:
+            click.echo(json.dumps({"results": uri, "run": manifest, "votes_drawn": drawn, **asdict(report)}))
+        else:
+            _print_report(uri, manifest, report, drawn, table["d"][0].as_py())
+    target = figure or (Path(results[0]) / "curves.svg" if os.path.isdir(results[0]) else None)
+    if target is None:
+        return
+    try:
+        plot_reports(reports, target)
+        notify(f"curves drawn to {target}")
+    except MissingExtra as missing:
+        if figure is not None:
+            raise
+        notify(str(missing))
+
+
+def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float, d: int) -> None:
+    model, data = run["model"], run["data"]
+    click.echo(f"{uri}: {model['name']} ({model['architecture']}) on {data['name']}, {data['split']}")
+    click.echo(
+        f"{in_words(run['noise'])}, d = {d}; failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} of them drawn"
+    )
+    click.echo(f"inputs {report.inputs:,}, abstained {report.abstained:,}, wrong {report.wrong:,}")
+    click.echo(
+        f"μ(R)   {report.mean_radius:.3f} ± {report.mean_radius_error:.3f}   median {report.median_radius:g}   "
+        "(wrong and abstained count 0)"
+    )
+    for each in report.accuracy:
+        bar = "█" * round(40 * each.share)
+        click.echo(f"ACC@{each.r:<3d}{each.share:7.1%}  ({each.low:6.1%} – {each.high:6.1%})  {bar}")

@@ -1,0 +1,279 @@
+"""The commands ``ellzero tables …``."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from ellzero.certificates import Noise, Votes
+from ellzero.cli.parameters import Command, IntegerParam, noise_options
+from ellzero.core.conventions import CONVENTIONS_DICT
+from ellzero.core.numbers import read_dimension, read_integer, read_probability
+from ellzero.core.progress import notify, track
+from ellzero.core.text import count_noun
+from ellzero.tables import import_export, lee2019_table
+from ellzero.tables.bundled import LOCATION
+from ellzero.tables.compaction import compact
+from ellzero.tables.errors import NotATable
+from ellzero.tables.format import shard
+from ellzero.tables.format.rows import ColumnSlice, End
+from ellzero.tables.lee2019_table import PaperTable
+from ellzero.tables.lookup.column_cache import Source
+from ellzero.tables.lookup.index import ThresholdIndex
+from ellzero.tables.store import Store
+from ellzero.tables.table import Table, kind
+from ellzero.tables.verification import VerificationReport, agree, audit, compare_list, verify
+
+# Seconds a step of the single-cell route takes, to say what verification will cost.
+_SECONDS_A_STEP = 1.2e-6
+_MOST_PRINTED = 20
+
+_table = click.argument("table", default=str(LOCATION), metavar="[TABLE]")
+
+
+@click.group("tables")
+def tables_group() -> None:
+    """Look into, check and convert tables of thresholds.
+
+    TABLE is a directory or a URI such as s3://bucket/prefix; without it, the table that ships with ellzero.
+    """
+
+
+@tables_group.command("info", cls=Command)
+@_table
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+def info_command(table: str, as_json: bool) -> None:
+    """What a table holds."""
+    store = Store(table)
+    found = kind(store)
+    if found is None:
+        raise NotATable(store.uri, "holds no table")
+    names, stated = store.undisturbed(lambda: _first_footer(store))
+    facts: dict[str, Any] = {
+        "table": store.uri,
+        "kind": found,
+        "format": stated["format"],
+        "engine": f"{stated['engine']} {stated['version']}",
+        "digits": stated["digits"],
+        "conventions": CONVENTIONS_DICT,
+        "shards": len(names),
+        "bytes": sum(store.size(name) for name in names),
+    }
+    if found == lee2019_table.KIND:
+        rows = PaperTable(store).rows()
+        facts |= {"rows": len(rows), "d": sorted({row.d for row in rows}), "k": sorted({row.noise.k for row in rows})}
+    else:
+        extents = Table(store).extents()
+        ends = Counter(extent.end.value for extent in extents.values())
+        facts |= {
+            "rows": sum(extent.rows for extent in extents.values()),
+            "columns": len(extents),
+            "ends": {end.value: ends[end.value] for end in End},
+            "k": sorted({noise.k for noise in extents}),
+            "alpha": [str(min(noise.alpha for noise in extents)), str(max(noise.alpha for noise in extents))],
+        }
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    click.echo(f"{store.uri}: {found}, format {facts['format']}, {facts['digits']} digits, by {facts['engine']}")
+    click.echo(f"{facts['rows']:,} rows, {facts['bytes']:,} bytes in {count_noun(facts['shards'], 'shard')}")
+    click.echo(f"K (categories minus one): {', '.join(map(str, facts['k']))}")
+    if found == lee2019_table.KIND:
+        click.echo(f"d: {', '.join(map(str, facts['d']))}")
+    else:
+        click.echo(f"α (total probability of staying): {facts['alpha'][0]} to {facts['alpha'][1]}")
+        ends_text = ", ".join(f"{count:,} {end}" for end, count in facts["ends"].items())
+        click.echo(f"{facts['columns']:,} columns: {ends_text}")
+
+
+@tables_group.command("show", cls=Command)
+@_table
+@click.option("--k", type=IntegerParam(), help="Only this number of categories minus one.")
+@click.option("--alpha", help="Only this total probability of staying; with --k its rows are shown.")
+def show_command(table: str, k: Any, alpha: str | None) -> None:
+    """The columns of a table, or with --k and --alpha the rows of one."""
+    if kind(Store(table)) == lee2019_table.KIND:
+        click.echo(f"{'K':>9} {'α':>10} {'d':>9} {'r':>7}  threshold (paper's algorithm)  at most too high by")
+        for paper in PaperTable.open(table).rows():
+            key = f"{paper.noise.k:>9} {paper.noise.alpha!s:>10} {paper.d:>9} {paper.r:>7}"
+            click.echo(f"{key}  {paper.value}         {paper.error_bound:.3E}")
+        return
+    if k is not None and alpha is not None:
+        noise = Noise(k, alpha)
+        runs = _column(Table.open(table), noise)
+        click.echo(f"K = {k} ({k + 1} categories), α = {noise.alpha} (total probability of staying): {runs[-1].end}")
+        click.echo(f"{'r':>7}  certified if p exceeds   least double that certifies")
+        for run in runs:
+            for r in range(run.first, run.stop):
+                row = run.threshold(r)
+                click.echo(f"{r:>7}  {row.value}   {row.min_p!r}{'   (exact)' if row.exact else ''}")
+        return
+    chosen = Noise(1 if k is None else k, "1/2" if alpha is None else alpha)  # reads and checks both
+    extents = Table.open(table).extents()
+    click.echo(f"{'K':>9} {'α':>10} {'rows':>9}  ends")
+    for noise, extent in sorted(extents.items(), key=lambda item: (item[0].k, item[0].alpha)):
+        if (k is None or noise.k == chosen.k) and (alpha is None or noise.alpha == chosen.alpha):
+            click.echo(f"{noise.k:>9} {noise.alpha!s:>10} {extent.rows:>9,}  {extent.end}")
+
+
+@tables_group.command("lookup", cls=Command)
+@_table
+@noise_options
+@click.option("--d", type=IntegerParam(), required=True, help="Number of coordinates of the input.")
+@click.option("--p", help="A lower bound of the top class's probability, read exactly.")
+@click.option("--count", type=IntegerParam(), help="Votes for the class, out of --n.")
+@click.option("--n", type=IntegerParam(), help="Number of votes.")
+@click.option("--failure", default="0.001", show_default=True, help="Failure probability, with --count and --n.")
+def lookup_command(table: str, k: Any, alpha: str, d: Any, p: str | None, count: Any, n: Any, failure: str) -> None:
+    """The certified radius for a probability or for votes, from a table."""
+    if (p is None) == (count is None and n is None) or (count is None) != (n is None):
+        raise click.UsageError("give either --p, or --count and --n")
+    noise, d = Noise(k, alpha), read_dimension(d)
+    asked = Votes(count, n, failure) if p is None else read_probability(p, "p")
+    found = ThresholdIndex.open(table).radius(asked, noise, d)
+    if found.source is Source.COMPUTED:
+        notify("the table does not reach that far; the engine went on")
+    click.echo("abstain" if found.radius is None else found.radius)
+
+
+@tables_group.command("verify", cls=Command)
+@_table
+@click.option("--share", default="0.01", show_default=True, help="Share of the rows to recompute, from 0 to 1.")
+@click.option("--all", "everything", is_flag=True, help="Recompute every row.")
+@click.option("--seed", type=IntegerParam(), default=0, show_default=True, help="Chooses the rows.")
+@click.option("--against", help="Compare with another table instead: of the paper's algorithm, or of thresholds.")
+def verify_command(table: str, share: str, everything: bool, seed: Any, against: str | None) -> None:
+    """Check a table: digests, conventions, order, monotonicity, and rows recomputed by an independent route.
+
+    The last line is the verdict; the exit code is 1 if anything is wrong.
+    """
+    opened = Table.open(table)
+    if against is not None:
+        paper = kind(Store(against)) == lee2019_table.KIND
+        verdict = audit(PaperTable.open(against).rows(), opened) if paper else agree(opened, Table.open(against))
+    else:
+        fraction = 1.0 if everything else float(read_probability(share, "share"))
+        verdict = verify(opened, fraction, read_integer(seed, "seed", 0), lambda runs: _watched(runs, opened, fraction))
+    _judge(verdict)
+
+
+@tables_group.command("compact", cls=Command)
+@click.argument("table")
+def compact_command(table: str) -> None:
+    """Merge the shards of a table into as few as possible. Safe while others read and write it."""
+    done = compact(Table.open(table))
+    before = f"{count_noun(done.shards_before, 'shard')} of {done.bytes_before:,} bytes"
+    click.echo(f"{before} became {count_noun(done.shards_after, 'shard')} of {done.bytes_after:,}")
+
+
+@tables_group.command("export", cls=Command)
+@_table
+@click.option("--format", "output", type=click.Choice(["csv", "json", "text"]), default="csv", show_default=True)
+@click.option("--k", type=IntegerParam(), help="Only this number of categories minus one.")
+@click.option("--alpha", help="Only this total probability of staying.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="A file; standard output without it.")
+def export_command(table: str, output: str, k: Any, alpha: str | None, out: Path | None) -> None:
+    """Rows as CSV or JSON, or one column as a plain list of r<TAB>threshold (--format text)."""
+    opened = Table.open(table)
+    if (k is None) != (alpha is None) or (output == "text" and k is None):
+        raise click.UsageError(
+            "a plain list is of one column: give --k and --alpha"
+            if output == "text"
+            else "give both --k and --alpha, or neither"
+        )
+    runs: Iterable[ColumnSlice] = (
+        _column(opened, Noise(k, alpha))
+        if alpha is not None
+        else [run for runs in opened.columns().values() for run in runs]
+    )
+    if output == "text":
+        lines = import_export.to_text(runs)
+    else:
+        lines = import_export.to_csv(runs) if output == "csv" else import_export.to_json(runs)
+    with _writing(out) as sink:
+        for line in lines:
+            sink.write(line + "\n")
+
+
+@tables_group.command("import", cls=Command)
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@noise_options
+@click.option("--into", metavar="TABLE", help="Add the exact rows of these radii, from 0 on, to a table.")
+def import_command(file: IO[str], k: Any, alpha: str, into: str | None) -> None:
+    """Check a threshold list (lines of r<TAB>threshold) against the exact values.
+
+    Rows below the exact threshold are unsound: they certify what is not proved. Only exact values ever enter a table.
+    The exit code is 1 if any row is unsound.
+    """
+    noise = Noise(k, alpha)
+    try:
+        listed = list(import_export.from_text(file))
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{file.name} is not a text file") from None
+    if not listed:
+        raise click.UsageError(f"{file.name} holds no rows")
+    found = compare_list(noise, listed)
+    for verdict, radii in found.items():
+        shown = ", ".join(map(str, radii[:_MOST_PRINTED])) + (", …" if len(radii) > _MOST_PRINTED else "")
+        click.echo(f"{verdict:>8}: {len(radii):,} rows" + (f" (r = {shown})" if radii else ""))
+    if into is not None:
+        part = ThresholdIndex({}).thresholds(noise, max(r for r, _ in listed)).part
+        target = Table.create(into)
+        target.append([part])
+        notify(f"{len(part.rows):,} exact rows added to {target.store.uri}")
+    if found["unsound"]:
+        raise click.ClickException(f"{len(found['unsound']):,} of {len(listed):,} rows are unsound")
+
+
+def _first_footer(store: Store) -> tuple[list[str], dict[str, Any]]:
+    """All shards, and what the first of them says of itself."""
+    names = store.names()
+    return names, shard.stated_by(names[0], store.read(names[0]))
+
+
+def _column(table: Table, noise: Noise) -> list[ColumnSlice]:
+    """The rows of one noise, which the table must have."""
+    runs = table.column(noise)
+    if not runs:
+        raise NotATable(table.store.uri, f"has no column K = {noise.k}, α = {noise.alpha}")
+    return runs
+
+
+def _judge(verdict: VerificationReport) -> None:
+    for problem in verdict.problems[:_MOST_PRINTED]:
+        click.echo(problem)
+    if len(verdict.problems) > _MOST_PRINTED:
+        click.echo(f"… and {len(verdict.problems) - _MOST_PRINTED:,} more")
+    click.echo(str(verdict))
+    if not verdict.sound:
+        sys.exit(1)
+
+
+def _watched(parts: Iterable[tuple[str, ColumnSlice]], table: Table, share: float) -> Iterator[tuple[str, ColumnSlice]]:
+    """The parts, with a progress bar that counts them."""
+    lengths = [extent.rows for extent in table.extents(damaged=lambda error: None).values()]
+    seconds = sum(rows**2 / 2 * share for rows in lengths) * _SECONDS_A_STEP
+    yield from track(parts, len(lengths), "columns", seconds)
+
+
+@contextmanager
+def _writing(out: Path | None) -> Iterator[IO[str]]:
+    if out is None:
+        yield sys.stdout
+        return
+    # Written aside first, so that a file of that name is whole or what it was before.
+    scratch = out.with_name(f".{out.name}.part")
+    try:
+        with scratch.open("w", encoding="utf-8") as sink:
+            yield sink
+        scratch.replace(out)
+    except OSError as error:
+        raise click.FileError(str(out), error.strerror) from None
+    finally:
+        with suppress(OSError):
+            scratch.unlink()

@@ -1,0 +1,159 @@
+"""The command ``ellzero thresholds``: rows as they are computed, and how they are printed."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from decimal import Decimal
+from functools import partial as bind
+from typing import Any, NamedTuple
+
+import click
+
+from ellzero.certificates.exact_thresholds import (
+    Threshold,
+    column_end,
+    estimate_radii,
+    iter_column,
+    iter_rows,
+    threshold_rows,
+)
+from ellzero.certificates.lee2019 import PaperCell, combine, partial
+from ellzero.certificates.noise import Noise
+from ellzero.certificates.rounding import check_digits
+from ellzero.cli.parameters import MOST_RADII, Command, IntegerParam, Radii, noise_options
+from ellzero.core.conventions import CONVENTIONS_DICT
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import read_dimension, read_integer
+from ellzero.core.progress import announce, notify, track
+
+
+@click.command("thresholds", cls=Command)
+@noise_options
+@click.option(
+    "--r-max", type=IntegerParam(), help="Radii 0..r-max; without it up to saturation, where all further ones are 1."
+)
+@click.option("--r", type=Radii(), help="Only these radii: 8, 1,4,7 or 1:8.")
+@click.option("--d", type=IntegerParam(), help="Number of coordinates, which bounds r. The paper's method needs it.")
+@click.option("--digits", type=IntegerParam(), default=20, show_default=True, help="Digits after the point, 1..1000.")
+@click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
+@click.option("--workers", type=IntegerParam(), help="Processes for the paper's method; all cores by default.")
+@click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+def thresholds_command(
+    k: Any, alpha: str, r_max: Any, r: Any, d: Any, digits: Any, method: str, workers: Any, output: str
+) -> None:
+    """Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds that of r.
+
+    The decimals are the exact values rounded up in the last digit.
+    """
+    noise = Noise(k, alpha)
+    digits = check_digits(digits)
+    if r is not None and r_max is not None:
+        raise click.UsageError("give either --r or --r-max")
+    if workers is not None and method != "paper":
+        raise click.UsageError("--workers goes with --method paper")
+    if d is not None:
+        d = read_dimension(d)
+        if r_max is not None and read_integer(r_max, "r_max", 0) > d:
+            notify(f"--r-max is cut at d = {d}: no more coordinates can change")
+            r_max = d
+    if method == "paper":
+        if d is None:
+            raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
+        if r is None and r_max is None:
+            raise click.UsageError("--method paper needs --r or --r-max")
+        workers = read_integer(os.cpu_count() or 1 if workers is None else workers, "workers", 1)
+        radii = range(read_integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r
+        rows = paper_rows(noise, d, radii, digits, workers)
+    elif r is not None:
+        rows = chosen_rows(noise, r if d is None else [read_integer(at, "r", 0, d) for at in r], digits)
+    else:
+        rows = column_rows(noise, r_max, d, digits)
+    print_rows(rows, noise, digits, method, output)
+
+
+# Seconds; measured as docs/benchmarks.md says, to warn of long work and not to promise anything.
+_SECONDS_A_RADIUS = 1e-5
+_SECONDS_A_PRODUCT_BIT = 1.6e-11
+_WORTH_PROCESSES = 1.0
+
+
+class Line(NamedTuple):
+    """A threshold and what the way it was computed says of it."""
+
+    r: int
+    threshold: Decimal
+    extra: dict[str, Any]
+
+
+def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> Iterator[Line]:
+    """Rows 0..r_max if that was asked for, otherwise up to saturation or d."""
+    end = column_end(noise, d if r_max is None else r_max, digits)
+    length = end + 1 if end == r_max else estimate_radii(end)
+    seconds = column_seconds(length, digits)
+    announce(f"about {length:,} radii", seconds)
+    rows = iter_column(noise, end, digits) if r_max is None else iter_rows(noise, r_max, digits)
+    return map(_line, track(rows, length, "radii", seconds, streaming=True))
+
+
+def chosen_rows(noise: Noise, radii: list[int], digits: int) -> Iterator[Line]:
+    """Rows of these radii only."""
+    steps = sum(min(r, column_end(noise, None, digits)) for r in radii)
+    announce(f"{len(radii)} radii", column_seconds(min(steps // 4, max(radii, default=0)), digits))
+    return map(_line, threshold_rows(noise, radii, digits))
+
+
+def paper_rows(noise: Noise, d: int, radii: Sequence[int], digits: int, workers: int) -> Iterator[Line]:
+    """Rows by the paper's algorithm for inputs of d coordinates, each shared among processes."""
+    cells = [PaperCell(noise, d, r) for r in radii]
+    bits = d * noise.weights.z.bit_length()
+    seconds = sum(d * (r + 1) * (r + 2) * bits * _SECONDS_A_PRODUCT_BIT for r in radii) / workers
+    announce(f"the paper's algorithm on {workers} processes", seconds)
+    return _paper_computed(cells, digits, workers if seconds > _WORTH_PROCESSES else 1, seconds)
+
+
+def column_seconds(radii: int, digits: int = 20) -> float:
+    """About how long a column takes."""
+    return radii * _SECONDS_A_RADIUS * max(1, digits / 50)
+
+
+def print_rows(rows: Iterable[Line], noise: Noise, digits: int, method: str, output: str) -> None:
+    """Print row by row, so that a column of any length needs no memory."""
+    if output == "csv":
+        click.echo("r,threshold")
+        for row in rows:
+            click.echo(f"{row.r},{row.threshold}")
+    elif output == "json":
+        head = {
+            "k": noise.k,
+            "alpha": str(noise.alpha),
+            "digits": digits,
+            "method": method,
+            "conventions": CONVENTIONS_DICT,
+        }
+        click.echo(json.dumps(head)[:-1] + ', "rows": [', nl=False)
+        for index, row in enumerate(rows):
+            text = json.dumps({"r": row.r, "threshold": str(row.threshold), **row.extra})
+            click.echo((",\n" if index else "\n") + text, nl=False)
+        click.echo("\n]}")
+    else:
+        click.echo(f"K = {noise.k} ({noise.k + 1} categories), α = {noise.alpha} (total probability of staying)")
+        click.echo(f"{'r':>7}  certified if p exceeds")
+        for row in rows:
+            note = f"  (at most {row.extra['error_bound']} too high)" if "error_bound" in row.extra else ""
+            click.echo(f"{row.r:>7}  {row.threshold}{note}")
+
+
+def _line(row: Threshold) -> Line:
+    return Line(row.r, row.value, {"exact": row.exact, "min_p": row.min_p})
+
+
+def _paper_computed(cells: list[PaperCell], digits: int, workers: int, seconds: float) -> Iterator[Line]:
+    with ExitStack() as stack:
+        mapper = map if workers == 1 else stack.enter_context(ProcessPoolExecutor(workers)).map
+        for cell in cells:
+            ranges = cell.ranges()
+            parts = track(mapper(bind(partial, cell), ranges), len(ranges), f"ranges of r = {cell.r}", seconds)
+            found = combine(cell, parts, digits)
+            yield Line(found.r, found.value, {"error_bound": str(found.error_bound)})

@@ -1,0 +1,29 @@
+"""What K, α and r mean, and the defaults of everything: stated once, and repeated wherever a result is shown."""
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+DEFAULT_FAILURE: Final = "0.001"
+"""The probability that a certificate is false, where nobody says otherwise."""
+DEFAULT_POWER: Final = "0.9"
+"""The probability with which planned votes certify the input that they were planned for."""
+DEFAULT_N0: Final = 100
+"""Votes that choose a class."""
+DEFAULT_N: Final = 100_000
+"""Votes that certify it."""
+DEFAULT_PREDICT_N: Final = 1_000
+"""Votes of a prediction without a certificate."""
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """What K, α and r mean. Conventions differ between papers, so every answer, table and plot states its own."""
+
+    k: str = "number of categories minus one"
+    alpha: str = "total probability of staying"
+    r: str = "at most r coordinates changed"
+
+
+CONVENTIONS: Final = Conventions()
+CONVENTIONS_DICT: Final[dict[str, str]] = asdict(CONVENTIONS)
+"""The same for JSON."""

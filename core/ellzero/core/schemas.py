@@ -1,0 +1,308 @@
+"""What the service answers, as plain frozen types: the wire contract, and what every client returns.
+
+Numbers that a proof rests on are exact: thresholds and margins are Decimals (text on the wire), α is text, "1/5" say.
+This module needs nothing but Python, so that every part may speak in it.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from ellzero.core.conventions import CONVENTIONS, Conventions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Source = Literal["table", "computed"]
+End = Literal["complete", "flat", "cut"]
+JobKind = Literal["predict", "certify"]
+JobState = Literal["waiting", "running", "done", "failed", "cancelled", "lost"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiusAnswer:
+    """A certified radius and its reason. ``radius`` None means abstain: not even r = 0 is certified.
+
+    The evidence (``p``, with ``p_b`` perhaps; or ``count``, ``n`` and ``failure``) exceeds ``threshold``, τ_radius
+    rounded up, by at least ``margin``, and does not exceed ``next_threshold`` (None at radius d). Votes speak through
+    ``p_lower``, a lower bound of p that fails with probability ``failure``; ``min_count`` of the n votes certify the
+    radius, and ``next_min_count`` would certify one more (None if even n would not). With ``p_b``, and at p = 1, no
+    threshold of p decides, and they are None.
+    """
+
+    radius: int | None
+    threshold: Decimal | None
+    next_threshold: Decimal | None
+    margin: Decimal | None
+    source: Source
+    k: int
+    alpha: str
+    d: int
+    p: str | None = None
+    p_b: str | None = None
+    count: int | None = None
+    n: int | None = None
+    failure: str | None = None
+    p_lower: Decimal | None = None
+    min_count: int | None = None
+    next_min_count: int | None = None
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiiAnswer:
+    """Certified radii in the order asked, None to abstain; ``source`` is computed if any of them had to be."""
+
+    radii: list[int | None]
+    source: Source
+    k: int
+    alpha: str
+    d: int
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiiArray:
+    """Certified radii in the shape of the array asked, −1 to abstain."""
+
+    radii: "NDArray[np.int32]"
+    source: Source
+    k: int
+    alpha: str
+    d: int
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True)
+class ThresholdRow:
+    """p certifies r iff p > τ_r. ``threshold``: τ_r rounded up, τ_r if ``exact``; ``min_p`` the least double > τ_r."""
+
+    r: int
+    threshold: Decimal
+    exact: bool
+    min_p: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdsAnswer:
+    """τ_0, τ_1, … of one noise. They end complete (all others are 1), flat (all are 1/2), or cut (there are more)."""
+
+    rows: list[ThresholdRow]
+    end: End
+    source: Source
+    k: int
+    alpha: str
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanAnswer:
+    """``min_count`` of ``n`` votes certify radius ``r`` at failure probability ``failure``.
+
+    Asked with r and p: n is the least with which an input of that p gets there with probability ``power``; None if no
+    n ≤ 10^8 does. Asked with n and d: r ≤ d is the largest radius that n votes can certify; None if they are too few.
+    """
+
+    r: int | None
+    n: int | None
+    min_count: int | None
+    failure: str
+    k: int
+    alpha: str
+    p: str | None = None
+    power: str | None = None
+    d: int | None = None
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True)
+class ComparedThreshold:
+    """What p must exceed to certify r: with the discrete noise, and with Gaussian noise. Both rounded up."""
+
+    r: int
+    discrete: Decimal
+    gaussian: Decimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareAnswer:
+    """The ℓ0 certificates of bits (K = 1) under discrete noise, and under Gaussian noise that keeps them as often.
+
+    Gaussian noise N(0, σ²), read by rounding, keeps a bit with probability α for σ = 1/(2Φ⁻¹(α)). The radii are None to
+    abstain, and without p.
+    """
+
+    discrete: int | None
+    gaussian: int | None
+    sigma: float
+    alpha: str
+    k: int
+    d: int
+    p: str | None = None
+    rows: list[ComparedThreshold] = field(default_factory=list)
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column at hand: the rows r = 0 … rows−1 of one noise, and why they end."""
+
+    k: int
+    alpha: str
+    rows: int
+    end: End
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablesAnswer:
+    """The table behind the answers. Whatever it lacks is computed."""
+
+    table: str
+    rows: int
+    columns: list[TableColumn]
+    version: str
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """A model that the service votes with. ``noise`` is the one it was trained with, and the default of requests.
+
+    Inputs have this ``shape`` and whole levels 0..levels−1.
+    """
+
+    name: str
+    architecture: str
+    shape: list[int]
+    num_classes: int
+    class_names: list[str]
+    levels: int
+    noise: dict[str, Any]
+    data: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsAnswer:
+    """The models that there are to ask about."""
+
+    models: list[ModelInfo]
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True)
+class Example:
+    """An input to try a model on: its levels in the model's shape, and its class."""
+
+    index: int
+    label: int
+    x: list[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamplesAnswer:
+    """Some inputs of the data that a model was trained for, none of which it was trained on."""
+
+    model: str
+    data: str
+    examples: list[Example]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyAnswer:
+    """An example under noise, as one of the votes would see it: levels in the model's shape."""
+
+    model: str
+    index: int
+    x: list[Any]
+    noise: dict[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputPrediction:
+    """The most probable class under noise, None to abstain; ``counts`` of the ``drawn`` votes by class."""
+
+    prediction: int | None
+    counts: list[int]
+    drawn: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputCertificate:
+    """A class that no change of at most ``radius`` units changes; both None to abstain.
+
+    ``selected`` came first among the votes of ``selection``; ``count`` of ``drawn`` fresh votes, ``counts`` by class,
+    were for it. ``lower_bound`` of its p counts undrawn votes as failures; ``upper_bound`` is that of all others.
+    """
+
+    prediction: int | None
+    radius: int | None
+    selected: int
+    count: int
+    drawn: int
+    counts: list[int]
+    selection: list[int]
+    lower_bound: float
+    upper_bound: float | None = None
+    other_radii: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictAnswer:
+    """Smoothed predictions of inputs in the order asked, each right with probability at least 1 − ``failure``."""
+
+    results: list[InputPrediction]
+    model: str
+    sha256: str
+    n: int
+    failure: str
+    seed: int
+    noise: dict[str, Any]
+    seconds: float
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifyAnswer:
+    """Certificates of inputs in the order asked, each true with probability at least 1 − ``failure``.
+
+    A radius counts units of the noise, coordinates or pixels, of which there are ``d``.
+    """
+
+    results: list[InputCertificate]
+    model: str
+    sha256: str
+    n0: int
+    n: int
+    failure: str
+    seed: int
+    stopping: str
+    runner_up: bool
+    noise: dict[str, Any]
+    d: int
+    seconds: float
+    conventions: Conventions = CONVENTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobAnswer:
+    """Votes that take longer than a request may. ``counts``: by input, the votes of its present stage by class so far.
+
+    waiting, running, then done with a ``prediction`` or ``certificate``; or failed, cancelled or lost, for a
+    ``reason``. A lost job's service ended before the job did: ask again.
+    """
+
+    id: str
+    kind: JobKind
+    state: JobState
+    model: str
+    votes: int
+    votes_at_most: int
+    counts: list[list[int]]
+    seconds: float
+    eta_seconds: float | None = None
+    reason: str | None = None
+    prediction: PredictAnswer | None = None
+    certificate: CertifyAnswer | None = None

@@ -1,0 +1,205 @@
+"""A place that holds files side by side: a local directory, or a prefix of an object store.
+
+A file appears whole or not at all, and is durable once `Folder.write` has returned. Any number of processes may write,
+read and list at once.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from math import inf
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+from uuid import uuid4
+
+from pyarrow import ArrowException, fs
+
+from ellzero.core.errors import StorageFailed
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_SCRATCH = re.compile(r"\.ellzero-[0-9a-f]{32}\.(tmp|run)")
+_URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+# What a killed writer left behind is certainly no longer in use after so many days.
+_SCRATCH_DAYS = {".tmp": 1, ".run": 90}
+_SECRET = re.compile(r"(?<=://)[^/@]*@")
+# These show an object only when all of it has arrived; elsewhere a file is written aside and moved.
+_OBJECT_STORES = tuple(
+    getattr(fs, name) for name in ("S3FileSystem", "GcsFileSystem", "AzureFileSystem") if hasattr(fs, name)
+)
+
+
+class Folder:
+    """The files under one URI: a local path, ``s3://bucket/prefix``, or whatever else pyarrow can open."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = _SECRET.sub("", uri)  # as it is shown
+        self._given = uri
+        if _URI.match(uri):
+            try:
+                self._fs, self._path = fs.FileSystem.from_uri(uri)
+            except (ArrowException, OSError, ValueError) as error:
+                reason = _SECRET.sub("", _first_line(error))
+                raise StorageFailed(self.uri, f"no such file system: {reason}") from None
+        else:
+            self._fs, self._path = fs.LocalFileSystem(), str(Path(uri).expanduser().absolute())
+        self._local = isinstance(self._fs, fs.LocalFileSystem)
+
+    @property
+    def location(self) -> str:
+        """The URI, or the whole path of a local directory: the same place whatever a process's working directory is."""
+        return self._path if self._local else self._given
+
+    def files(self) -> dict[str, float]:
+        """Names and times of what lies here, as one pass sees it; a place that does not exist has nothing."""
+        info = self._asked(self._fs.get_file_info, self._path)
+        if info.type == fs.FileType.File:
+            raise NotADirectoryError(self.uri)
+        listed = self._asked(self._fs.get_file_info, fs.FileSelector(self._path, allow_not_found=True))
+        return {entry.base_name: entry.mtime_ns / 1e9 if entry.mtime_ns else inf for entry in listed}
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file. FileNotFoundError if it is gone."""
+        try:
+            return self._asked(self._read_file, name)
+        except StorageFailed as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise error.__cause__ from None
+            raise
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a file here durably; it takes the place of one that has its name."""
+        self._asked(self._write_file, name, data)
+
+    def size(self, name: str) -> int:
+        """How many bytes a file has."""
+        return int(self._asked(self._fs.get_file_info, self._at(name)).size or 0)
+
+    def prepare(self) -> None:
+        """Make the place where files can be put, and see that they can."""
+        if isinstance(self._fs, _OBJECT_STORES):
+            bucket = self._path.split("/")[0]
+            if self._asked(self._fs.get_file_info, bucket).type == fs.FileType.NotFound:
+                raise StorageFailed(self.uri, f"there is no bucket {bucket}")
+        if not self._local:
+            return
+        self._asked(os.makedirs, self._path, exist_ok=True)
+        with self.run_mark():
+            pass
+
+    def remove(self, names: list[str]) -> None:
+        """Delete files; those that are gone already are no matter."""
+        for name in names:
+            with _unless_gone():
+                self._asked(self._fs.delete_file, self._at(name))
+
+    def move(self, name: str, new_name: str) -> None:
+        """Give a file another name, unless it is gone already."""
+        with _unless_gone():
+            self._asked(self._fs.move, self._at(name), self._at(new_name))
+
+    def sweep(self) -> None:
+        """Remove what writers that were killed long ago have left behind."""
+        for name, modified in self.files().items():
+            days = _SCRATCH_DAYS.get(Path(name).suffix, 0)
+            if _SCRATCH.fullmatch(name) and time.time() - modified > days * 86_400:
+                self.remove([name])
+
+    @contextmanager
+    def run_mark(self) -> Iterator[str | None]:
+        """A file that is there while a run lasts, by which workers see that they share the directory."""
+        if not self._local:
+            yield None
+            return
+        name = f".ellzero-{uuid4().hex}.run"
+        self._asked(Path(self._at(name)).touch)
+        try:
+            yield name
+        finally:
+            Path(self._at(name)).unlink(missing_ok=True)
+
+    def check_shared(self, mark: str | None) -> None:
+        """Raise unless the directory of this process is that of the process which made the mark."""
+        if mark is not None and not Path(self._at(mark)).exists():
+            node = os.uname().nodename
+            raise StorageFailed(
+                self.uri, f"node {node} does not see the same directory; give a shared one or an s3:// URI"
+            )
+
+    def _read_file(self, name: str) -> bytes:
+        with self._fs.open_input_file(self._at(name)) as source:
+            return bytes(source.read())
+
+    def _write_file(self, name: str, data: bytes) -> None:
+        if isinstance(self._fs, _OBJECT_STORES):
+            self._upload(self._at(name), data)
+            return
+        scratch = f".ellzero-{uuid4().hex}.tmp"
+        try:
+            if self._local:
+                _write_durably(self._at(scratch), data)
+                os.replace(self._at(scratch), self._at(name))
+                _sync_directory(self._path)
+            else:
+                self._fs.create_dir(self._path, recursive=True)
+                self._upload(self._at(scratch), data)
+                self._fs.move(self._at(scratch), self._at(name))
+        except BaseException:
+            with suppress(Exception):
+                self._fs.delete_file(self._at(scratch))
+            raise
+
+    def _upload(self, path: str, data: bytes) -> None:
+        # Not in a `with` block: closing after a failure would publish what has arrived so far.
+        stream = self._fs.open_output_stream(path)
+        stream.write(data)
+        stream.close()
+
+    def _at(self, name: str) -> str:
+        return f"{self._path.rstrip('/')}/{name}"
+
+    def _asked(self, what: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The answer of the file system, its errors as ours."""
+        try:
+            return what(*args, **kwargs)
+        except (ArrowException, OSError) as error:
+            raise StorageFailed(self.uri, _first_line(error)) from error
+
+
+def is_scratch(name: str) -> bool:
+    """Whether a file is one that writers and runs leave for a while."""
+    return bool(_SCRATCH.fullmatch(name))
+
+
+@contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Nothing happens if the file is not there any more."""
+    try:
+        yield
+    except StorageFailed as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+
+
+def _write_durably(path: str, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with open(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _first_line(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text).splitlines()[0]

@@ -1,0 +1,84 @@
+"""The page and its files: our own, and those that installed packages carry. Nothing comes from another host."""
+
+import gzip
+import hashlib
+import mimetypes
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ellzero.serve.platform.negotiation import takes_coding
+
+PAGE = Path(__file__).parent / "static"
+# package: the files of it that are served, by their path in it. find_spec does not import the package.
+_CARRIED = {
+    "plotly": ("package_data/plotly.min.js",),
+    "fastapi_offline": ("static/swagger-ui-bundle.js", "static/swagger-ui.css"),
+}
+_SECURITY = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
+        " font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+# Swagger UI writes style attributes.
+_DOCS_POLICY = _SECURITY["content-security-policy"].replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+
+
+class Asset:
+    """A file that does not change while the service runs, compressed once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        self._type = "text/javascript" if path.suffix == ".js" else kind
+
+    @cached_property
+    def _compressed(self) -> bytes:
+        return gzip.compress(self._path.read_bytes(), 6, mtime=0)
+
+    @cached_property
+    def _tag(self) -> str:
+        return f'"{hashlib.sha256(self._compressed).hexdigest()[:32]}"'
+
+    def response(self, request: Request, extra: dict[str, str] | None = None) -> Response:
+        """The file, or that the caller has it already."""
+        headers = {"etag": self._tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+        headers |= _SECURITY | (extra or {})
+        if request.headers.get("if-none-match") == self._tag:
+            return Response(status_code=304, headers=headers)
+        if takes_coding(request.headers.get("accept-encoding", ""), "gzip"):
+            headers["content-encoding"] = "gzip"
+            return Response(self._compressed, headers=headers, media_type=self._type)
+        return Response(gzip.decompress(self._compressed), headers=headers, media_type=self._type)
+
+
+class Assets:
+    """All files by name."""
+
+    def __init__(self) -> None:
+        paths = [path for path in PAGE.iterdir() if path.is_file()]
+        for package, files in _CARRIED.items():
+            spec = find_spec(package)
+            if spec is not None and spec.origin is not None:
+                paths += [Path(spec.origin).parent / file for file in files]
+        self._assets = {path.name: Asset(path) for path in paths}
+
+    def page(self, request: Request) -> Response:
+        """The page at /."""
+        return self._assets["index.html"].response(request)
+
+    def docs(self, request: Request) -> Response:
+        """The page at /docs."""
+        return self._assets["docs.html"].response(request, {"content-security-policy": _DOCS_POLICY})
+
+    def file(self, request: Request) -> Response | None:
+        """A file by its name."""
+        asset = self._assets.get(request.path_params["name"])
+        return None if asset is None else asset.response(request)

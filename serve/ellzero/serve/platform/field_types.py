@@ -1,0 +1,154 @@
+"""How the fields of a request are read: exactly, and with what each allows stated in OpenAPI.
+
+Values are read by the same functions as everywhere else in ellzero, so that the service allows what the library allows.
+In a query every value is text; in a JSON body an integer is a JSON integer, and a number may be a JSON number or text.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import read_integer
+
+QUERY = "query"  # the context in which every value is text
+MOST_CHARACTERS = 400  # any double is a fraction of fewer
+MOST_VALUES = 1_000_000
+_WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
+_NUMBER = f"a number, or text of at most {MOST_CHARACTERS} characters such as '0.99' or '4/5'"
+_NUMBER_TEXT = {
+    "type": "string",
+    "maxLength": MOST_CHARACTERS,
+    "pattern": r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[0-9]+/[0-9]+$",
+}
+
+
+class _Field(ABC):
+    """A way to read a value, as an annotation of pydantic's."""
+
+    @abstractmethod
+    def read(self, value: Any, info: ValidationInfo) -> Any:
+        """The value, or InvalidInput."""
+
+    @abstractmethod
+    def schema(self) -> JsonSchemaValue:
+        """What is allowed, as JSON Schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return self.schema()
+
+
+@dataclass(frozen=True)
+class IntegerField(_Field):
+    """An integer from low to high."""
+
+    low: int
+    high: int
+
+    def read(self, value: Any, info: ValidationInfo) -> int:
+        if info.context == QUERY and isinstance(value, str) and _WHOLE.fullmatch(value):
+            value = int(value)
+        return read_integer(value, str(info.field_name), self.low, self.high)
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True)
+class NumberField(_Field):
+    """A number as it was written, text or a JSON number; that it lies from 0 to 1 is for the library to say."""
+
+    ends_included: bool = True
+
+    def read(self, value: Any, info: ValidationInfo) -> str | float | int:
+        if type(value) is str and len(value) <= MOST_CHARACTERS:
+            return value
+        if type(value) in (float, int):
+            return value  # type: ignore[no-any-return]
+        raise InvalidInput(str(info.field_name), _NUMBER, value)
+
+    def schema(self) -> JsonSchemaValue:
+        low, high = ("minimum", "maximum") if self.ends_included else ("exclusiveMinimum", "exclusiveMaximum")
+        return {"anyOf": [{"type": "number", low: 0, high: 1}, _NUMBER_TEXT]}
+
+
+@dataclass(frozen=True)
+class ListField(_Field):
+    """A list of from one to a million values, or with ``or_one`` also a single value.
+
+    Of a list of floats, or of integers, only the types are looked at here: the index checks all values at once.
+    """
+
+    item: IntegerField | NumberField
+    or_one: bool = False
+
+    def read(self, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, list):
+            if self.or_one:
+                return self.item.read(value, info)
+            raise InvalidInput(str(info.field_name), "a list", value)
+        if not 1 <= len(value) <= MOST_VALUES:
+            raise InvalidInput(str(info.field_name), f"a list of 1 to {MOST_VALUES:,} values", f"{len(value)} values")
+        plain = float if isinstance(self.item, NumberField) else int
+        if set(map(type, value)) == {plain}:
+            return value
+        return [self.item.read(one, info) for one in value]
+
+    def schema(self) -> JsonSchemaValue:
+        item = self.item.schema()
+        listed = {"type": "array", "items": item, "minItems": 1, "maxItems": MOST_VALUES}
+        return {"anyOf": [item, listed]} if self.or_one else listed
+
+
+@dataclass(frozen=True)
+class TextField(_Field):
+    """TextField that a pattern allows."""
+
+    pattern: str
+    allowed: str
+
+    def read(self, value: Any, info: ValidationInfo) -> str:
+        if type(value) is str and re.fullmatch(self.pattern, value, re.ASCII):
+            return value
+        raise InvalidInput(str(info.field_name), self.allowed, value)
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string", "pattern": f"^{self.pattern}$"}
+
+
+@dataclass(frozen=True)
+class ChoiceField(_Field):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def read(self, value: Any, info: ValidationInfo) -> str:
+        if type(value) is str and value in self.words:
+            return value
+        raise InvalidInput(str(info.field_name), " or ".join(self.words), value)
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class FlagField(_Field):
+    """true or false."""
+
+    def read(self, value: Any, info: ValidationInfo) -> bool:
+        if info.context == QUERY and value in ("true", "false"):
+            return bool(value == "true")
+        if type(value) is bool:
+            return value
+        raise InvalidInput(str(info.field_name), "true or false", value)
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "boolean"}

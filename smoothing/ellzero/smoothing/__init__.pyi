@@ -1,0 +1,6 @@
+from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
+from ellzero.smoothing.noise.continuous import GaussianNoise as GaussianNoise, UniformNoise as UniformNoise
+from ellzero.smoothing.noise.discrete import DiscreteNoise as DiscreteNoise, Unit as Unit
+from ellzero.smoothing.results import ABSTAIN as ABSTAIN, Certified as Certified, Predicted as Predicted
+from ellzero.smoothing.sampling.sampling_task import CertifySettings as CertifySettings
+from ellzero.smoothing.sampling.stopping_rules import Stopping as Stopping

@@ -1,0 +1,148 @@
+"""Data sets that are one file: ``.npz`` and Parquet, at any URI that pyarrow opens."""
+
+import io
+import json
+import math
+import tokenize
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ellzero.core.errors import StorageFailed
+from ellzero.core.storage import Folder
+from ellzero.smoothing.data.datasets import ArrayData, Levels
+from ellzero.smoothing.errors import BadData
+
+_MOST_BYTES = 16_000_000_000
+MOST_LEVELS = 2**31 - 1
+_MOST_CLASSES = 1_000_000
+_NO_NPZ = (
+    ValueError,
+    OSError,
+    EOFError,
+    TypeError,  # a single array
+    zlib.error,
+    zipfile.BadZipFile,
+    tokenize.TokenError,  # a header of an array that is no Python
+    NotImplementedError,  # a way to compress that zipfile does not know
+    RuntimeError,  # an archive with a password
+)
+
+
+def read_npz(uri: str, split: str, k: int | None) -> ArrayData:
+    """Arrays ``x`` and ``y``, or ``x_train`` and so on; perhaps ``levels``, and ``classes``, their names."""
+    content = io.BytesIO(_content(uri))
+    try:
+        with np.load(content, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except _NO_NPZ as error:
+        raise BadData(uri, f"is no .npz of plain arrays: {error}") from error
+    ours = (f"x_{split}", f"y_{split}") if f"x_{split}" in arrays else ("x", "y")
+    for name in ours:
+        if name not in arrays:
+            raise BadData(uri, f"lacks the array {name}")
+    declared = arrays["levels"].tolist() if "levels" in arrays else None
+    named = np.atleast_1d(arrays["classes"]).tolist() if "classes" in arrays else []
+    return _checked(uri, arrays[ours[0]], arrays[ours[1]], declared, k, tuple(str(name) for name in named))
+
+
+def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
+    """A column ``x`` of lists of integers, all of one length, and ``y``; ``split`` if there is one.
+
+    The file's metadata may say ``shape`` and ``levels`` as JSON.
+    """
+    content = pa.BufferReader(_content(uri))
+    try:
+        table = pq.read_table(content)
+    except (pa.ArrowException, OSError) as error:
+        raise BadData(uri, f"is no Parquet file: {str(error).splitlines()[0]}") from error
+    for name in ("x", "y"):
+        if name not in table.column_names:
+            raise BadData(uri, f"lacks the column {name}")
+    kind = table.schema.field("x").type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise BadData(uri, f"must have lists of integers in its column x, and has {kind}")
+    if "split" in table.column_names:
+        if not pa.types.is_string(table.schema.field("split").type):
+            raise BadData(uri, f"must have text in its column split, and has {table.schema.field('split').type}")
+        table = table.filter(pc.equal(table["split"], split))
+    if not len(table):
+        raise BadData(uri, f"has no inputs to {split}")
+    if table["x"].null_count:
+        raise BadData(uri, "has rows without x")
+    bounds = pc.min_max(pc.list_value_length(table["x"])).as_py()
+    if bounds["min"] != bounds["max"]:
+        raise BadData(uri, f"has inputs of different lengths, {bounds['min']} to {bounds['max']}")
+    stated = _stated(uri, table.schema.metadata or {})
+    flat = np.asarray(table["x"].combine_chunks().flatten())
+    shape = stated.get("shape", [bounds["max"]])
+    if not isinstance(shape, list) or any(type(size) is not int or size < 1 for size in shape):
+        raise BadData(uri, f"has the shape {shape}, which is no list of positive integers")
+    if math.prod(shape) != bounds["max"] or not shape:
+        raise BadData(uri, f"has inputs of {bounds['max']:,} numbers, and its shape is {tuple(shape)}")
+    arrays = flat.reshape(len(table), *shape)
+    return _checked(uri, arrays, np.asarray(table["y"]), stated.get("levels"), k, ())
+
+
+def _checked(
+    uri: str, x: NDArray[Any], y: NDArray[Any], declared: object, k: int | None, classes: tuple[str, ...]
+) -> ArrayData:
+    if (
+        x.dtype.kind not in "biu"
+        or y.dtype.kind not in "iu"
+        or x.ndim < 2
+        or 0 in x.shape[1:]
+        or y.ndim != 1
+        or len(x) != len(y)
+    ):
+        shapes = f"x is {x.dtype} {x.shape}, y is {y.dtype} {y.shape}"
+        raise BadData(uri, f"must hold integer arrays, x with an input a row and y with its class: {shapes}")
+    if declared is not None and (type(declared) is not int or not 2 <= declared <= MOST_LEVELS):
+        raise BadData(uri, f"says that it has {str(declared)[:40]} levels")
+    levels = declared or (k + 1 if k is not None else {"uint8": 256, "bool": 2}.get(str(x.dtype)))
+    if levels is None:
+        raise BadData(uri, f"does not say how many levels its {x.dtype} numbers have; --k does, levels minus one")
+    low, high = (int(x.min()), int(x.max())) if x.size else (0, 0)
+    if low < 0 or high >= levels:
+        raise BadData(uri, f"has the level {low if low < 0 else high}, outside of 0..{levels - 1}")
+    if len(y) and int(y.min()) < 0:
+        raise BadData(uri, f"has the class {int(y.min())}")
+    most = len(classes) or _MOST_CLASSES
+    if int(y.max(initial=0)) >= most:
+        raise BadData(uri, f"has the class {int(y.max())}, outside of 0..{most - 1:,}")
+    names = classes or tuple(str(label) for label in range(int(y.max(initial=0)) + 1))
+    arrays: Levels = x.astype(np.uint8) if levels <= 256 else x.astype(np.int32)
+    return ArrayData(_split_uri(uri)[1], arrays, y.astype(np.int64), levels, names)
+
+
+def _content(uri: str) -> bytes:
+    folder, name = _split_uri(uri)
+    try:
+        place = Folder(folder)
+        if place.size(name) > _MOST_BYTES:
+            raise BadData(uri, "is larger than what is read into memory, 16 GB")
+        return place.read(name)
+    except FileNotFoundError:
+        raise BadData(uri, "is not there") from None
+    except (StorageFailed, RuntimeError) as error:  # RuntimeError: a home of nobody
+        raise BadData(uri, f"cannot be read: {error}") from error
+
+
+def _split_uri(uri: str) -> tuple[str, str]:
+    """The place of a file, with the options that its file system needs, and its name."""
+    path, mark, options = uri.partition("?") if "://" in uri else (uri, "", "")
+    folder, slash, name = path.rpartition("/")
+    return f"{folder or slash or '.'}{mark}{options}", name
+
+
+def _stated(uri: str, metadata: dict[bytes, bytes]) -> dict[str, object]:
+    try:
+        return {key: json.loads(metadata[key.encode()]) for key in ("shape", "levels") if key.encode() in metadata}
+    except (ValueError, RecursionError) as error:
+        raise BadData(uri, f"says its shape or levels in no JSON: {error}") from error

@@ -1,0 +1,196 @@
+"""Models as files: safetensors weights with a card that says what they are. No file brings code."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError, deserialize
+from safetensors.torch import load, save
+from torch import nn
+
+from ellzero.core.errors import EllzeroError, InvalidInput, StorageFailed
+from ellzero.core.storage import Folder
+from ellzero.smoothing.errors import BadModelFile, UnknownModel
+from ellzero.smoothing.inputs import Feed
+from ellzero.smoothing.models.architectures import build
+from ellzero.smoothing.noise.registry import noise_from
+
+T = TypeVar("T")
+_KEY = "ellzero"
+_VERSION = 1
+_SUFFIX = ".safetensors"
+# Models that ship, to try things with.
+DEMO_MODELS = Path(__file__).parent / "demo"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a model is and was trained for.
+
+    ``shape`` and ``levels`` are those of its inputs, ``noise`` is the one it was trained with, by its description;
+    ``binarize`` the level from which a pixel of the data counts as 1, where bits were made of it.
+    """
+
+    architecture: str
+    shape: tuple[int, ...]
+    num_classes: int
+    levels: int
+    feed: str = Feed.SCALED.value
+    config: Mapping[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, Any] = field(default_factory=dict)
+    data: str = ""
+    binarize: int | None = None
+    class_names: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps({"version": _VERSION, **asdict(self)}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str, place: str) -> "ModelCard":
+        """The card in the metadata of a file, every field checked."""
+        try:
+            fields = json.loads(text)
+            if _positive(fields.pop("version")) > _VERSION:
+                raise BadModelFile(place, "was written by a later version of ellzero")
+            fields["shape"] = tuple(_positive(size) for size in fields["shape"])
+            fields["class_names"] = tuple(_kind(name, str) for name in _kind(fields["class_names"], list))
+            card = cls(**fields)
+            _positive(len(card.shape))
+            for text in (card.architecture, card.data):
+                _kind(text, str)
+            for mapping in (card.config, card.noise, card.training):
+                _kind(mapping, dict)
+            if card.binarize is not None:
+                _positive(card.binarize)
+            _positive(card.num_classes - 1)
+            _positive(card.levels - 1)
+            Feed.of(card.feed)
+            if card.noise:
+                noise = noise_from(card.noise)
+                noise.check_shape(torch.Size(card.shape))
+                if noise.levels != card.levels:
+                    raise ValueError(f"noise for {noise.levels} levels does not fit inputs of {card.levels}")
+            return card
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            if isinstance(error, BadModelFile):
+                raise
+            raise BadModelFile(place, f"has a card that cannot be read: {error!r}") from error
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model as it was read: its network with weights, its card, and the SHA-256 of its file."""
+
+    network: nn.Module
+    card: ModelCard
+    digest: str
+
+
+def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
+    """Write a model; the file appears whole or not at all."""
+    check_model_path(path)
+    weights = {
+        name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, value in network.state_dict().items()
+    }
+    try:
+        write_file(path, save(weights, metadata={_KEY: card.to_json()}))
+    except (StorageFailed, ValueError, SafetensorError) as error:
+        reason = error.reason if isinstance(error, StorageFailed) else error
+        raise BadModelFile(str(path), f"cannot be written: {reason}") from error
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file durably, whole or not at all, and the folders it lies in."""
+    folder = Folder(str(path.parent))
+    folder.prepare()
+    folder.write(path.name, data)
+
+
+def check_model_path(path: Path) -> None:
+    """Raise unless a model can have this file name."""
+    if path.suffix != _SUFFIX:
+        raise InvalidInput("out", f"a file name that ends in {_SUFFIX}", str(path))
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model's file as it was at one moment: card, digest and weights are of the same bytes, whoever replaces it."""
+
+    path: Path
+    card: ModelCard
+    digest: str
+    data: bytes = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> "ModelFile":
+        try:
+            data = path.read_bytes()
+            deserialize(data)  # type: ignore[no-untyped-call]  # sees whether all of it fits together
+        except (FileNotFoundError, NotADirectoryError):
+            raise BadModelFile(str(path), "is not there") from None
+        except (OSError, ValueError, SafetensorError) as error:
+            raise BadModelFile(str(path), f"is no safetensors file: {error}") from error
+        text = _metadata(data).get(_KEY)
+        if text is None:
+            raise BadModelFile(str(path), "is no model of ellzero: it has weights, but no card")
+        return cls(path, ModelCard.from_json(text, str(path)), hashlib.sha256(data).hexdigest(), data)
+
+
+def load_model(path: Path, allowed: Sequence[str] = ()) -> SavedModel:
+    """A model from its file. Runs no code but architectures that ship, and factories among ``allowed``."""
+    file = ModelFile.read(path)
+    card = file.card
+    try:
+        network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
+    except (BadModelFile, UnknownModel):
+        raise
+    except (EllzeroError, ValueError, RuntimeError, OverflowError) as error:
+        raise BadModelFile(str(path), f"has an architecture that cannot be built: {error}") from error
+    try:
+        network.load_state_dict(load(file.data))
+    except RuntimeError as error:
+        lines = [line.strip() for line in str(error).splitlines()]
+        raise BadModelFile(str(path), f"has weights that do not fit {card.architecture}: {lines[-1]}") from error
+    return SavedModel(network.eval(), card, file.digest)
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    """What a sound safetensors file says of itself: its header is JSON after eight bytes that are its size."""
+    size = int.from_bytes(data[:8], "little")
+    found: dict[str, str] = json.loads(data[8 : 8 + size]).get("__metadata__", {})
+    return found
+
+
+def model_names(folder: Path) -> list[str]:
+    """The names of the models in a folder: its safetensors files."""
+    return sorted(path.stem for path in folder.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.stem) and path.is_file())
+
+
+def find_model(name: str, *folders: Path) -> Path:
+    """The file of the model ``name`` in the first folder that has it. No name leads out of them."""
+    for folder in folders:
+        path = folder / f"{name}{_SUFFIX}"
+        if _NAME.fullmatch(name) and path.is_file():
+            return path
+    there = (name for folder in folders for name in model_names(folder))
+    raise UnknownModel(f"model in {folders[0]}", name, tuple(dict.fromkeys(there)))
+
+
+def _kind(value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise ValueError(f"{value!r} is no {kind.__name__}")
+    return value
+
+
+def _positive(value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{value!r} is no positive number")
+    return value

@@ -1,0 +1,139 @@
+"""The discrete noise of the paper on tensors of levels, drawn exactly."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ellzero.certificates import Bounds, Noise, Votes, anytime_radius, radius_from_bounds, radius_from_votes
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import RationalLike, read_integer
+from ellzero.smoothing.noise.exact_sampling import coins, uniform_levels
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, level_kind
+
+
+class Unit(StrEnum):
+    """What counts one in the ℓ0 norm."""
+
+    COORDINATE = "coordinate"
+    PIXEL = "pixel"
+
+
+@dataclass(frozen=True, init=False)
+class DiscreteNoise:
+    """Keep a unit with probability α, otherwise move it to one of its K other values.
+
+    ``unit`` says what an adversary changes and noise strikes as a whole. *coordinate*: each number by itself; K is the
+    number of levels minus one, d that of all numbers, and with C channels a radius R speaks of ⌊R/C⌋ whole pixels.
+    *pixel*: the C numbers along the first axis are one symbol; K = levels^C − 1 and d = H·W.
+    """
+
+    noise: Noise
+    unit: Unit
+    levels: int
+    channels: int
+
+    def __init__(
+        self, k: int, alpha: RationalLike, *, unit: Unit | str = Unit.COORDINATE, channels: int | None = None
+    ) -> None:
+        """``k`` is the number of levels minus one in both units; ``channels`` is for pixels."""
+        chosen = _unit(unit)
+        if (channels is None) is (chosen is Unit.PIXEL):
+            raise InvalidInput("channels", "given for pixels, and for nothing else", channels)
+        together = 1 if channels is None else read_integer(channels, "channels", 1, 64)
+        levels = read_integer(k, "k", 1) + 1
+        object.__setattr__(self, "unit", chosen)
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "channels", together)
+        object.__setattr__(self, "noise", Noise(levels**together - 1, alpha))
+
+    @classmethod
+    def of(cls, noise: "Noise | DiscreteNoise") -> "DiscreteNoise":
+        """A ``Noise`` as one on coordinates."""
+        return noise if isinstance(noise, DiscreteNoise) else cls(noise.k, noise.alpha)
+
+    @property
+    def tag(self) -> str:
+        return f"discrete k={self.levels - 1} channels={self.channels} alpha={self.noise.alpha}"
+
+    def description(self) -> Mapping[str, Any]:
+        return {
+            "family": "discrete",
+            "k": self.noise.k,
+            "alpha": str(self.noise.alpha),
+            "unit": str(self.unit),
+            "levels": self.levels,
+            "channels": self.channels,
+        }
+
+    def check_shape(self, shape: torch.Size) -> None:
+        if self.unit is Unit.PIXEL and (len(shape) < 2 or shape[0] != self.channels):
+            raise InvalidInput("x", f"a tensor whose first axis has the {self.channels} channels", tuple(shape))
+
+    def dimension(self, shape: torch.Size) -> int:
+        return shape.numel() // self.channels
+
+    def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
+        return self._struck(x, x.shape, source, count)
+
+    def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
+        return self._struck(batch, batch.shape[1:], source, len(batch))
+
+    def radius(self, votes: Votes, d: int) -> int | None:
+        return radius_from_votes(self.noise, votes, d)
+
+    def anytime_radius(self, votes: Votes, d: int) -> int | None:
+        return anytime_radius(self.noise, votes, d)
+
+    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
+        return radius_from_bounds(self.noise, bounds, d)
+
+    def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
+        return {}
+
+    def _struck(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+        """``count`` noisy inputs of this shape, from x or from each row of x. Exact, whatever α and K are.
+
+        With α ≥ 1/(K+1): keep with probability α' = (α(K+1)−1)/K, otherwise draw uniformly from *all* K+1 values; so
+        that a unit stays with probability α' + (1−α')/(K+1) = α. Below that, keep with probability α, otherwise
+        draw from all values until another one comes.
+        """
+        k, alpha = self.noise.k, self.noise.alpha
+        others_only = alpha * (k + 1) < 1
+        share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
+        units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
+        own = source.array(x)
+        kept = coins(source, share, count * units.numel()).reshape(count, *units)
+        values = uniform_levels(source, self.levels, count * shape.numel()).reshape(count, *shape)
+        if others_only:
+            self._draw_others(values, kept, own, source)
+        # x where kept, the value elsewhere: by bits, since choosing element by element has a branch for each.
+        mask = source.cast(kept, level_kind(self.levels))
+        mask -= 1  # kept: 0; else all ones
+        values ^= own
+        values &= mask
+        values ^= own
+        return source.tensor(values)
+
+    def _draw_others(self, values: Array, kept: Array, own: Array, source: RandomSource) -> None:
+        """Draw units anew whose value is that of x, until none is."""
+        flat = values.reshape(len(values), self.channels, -1)  # samples, numbers of a unit, units
+        while True:
+            same = (values == own).reshape(flat.shape).all(1) & ~kept.reshape(len(values), -1)
+            again = source.places(same.reshape(-1))
+            if not len(again):
+                return
+            sample, unit = again // flat.shape[2], again % flat.shape[2]
+            fresh = uniform_levels(source, self.levels, len(again) * self.channels)
+            flat[sample, :, unit] = fresh.reshape(-1, self.channels)
+
+
+def _unit(unit: Unit | str) -> Unit:
+    try:
+        return Unit(unit)
+    except ValueError:
+        raise InvalidInput("unit", " or ".join(Unit), unit) from None

@@ -1,0 +1,35 @@
+"""Noises by their descriptions, as files and requests state them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ellzero.core.errors import InvalidInput
+from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.continuous import GaussianNoise, UniformNoise
+from ellzero.smoothing.noise.discrete import DiscreteNoise, Unit
+
+FAMILIES = ("discrete", "gaussian", "uniform")
+
+
+def noise_from(description: Mapping[str, Any]) -> NoiseFamily:
+    """The noise that has this description: the inverse of ``NoiseFamily.description``."""
+    family, k = description.get("family"), int(description["levels"]) - 1
+    if family == "gaussian":
+        return GaussianNoise(description["sigma"], k=k)
+    if family == "uniform":
+        return UniformNoise(description["gamma"], k=k)
+    if family != "discrete":
+        raise InvalidInput("noise", " or ".join(FAMILIES), family)
+    if description.get("unit") not in list(Unit):
+        raise InvalidInput("unit", " or ".join(Unit), description.get("unit"))
+    unit = Unit(description["unit"])
+    channels = int(description["channels"]) if unit is Unit.PIXEL else None
+    return DiscreteNoise(k, description["alpha"], unit=unit, channels=channels)
+
+
+def in_words(description: Mapping[str, Any]) -> str:
+    """A noise as people read it."""
+    if description["family"] != "discrete":
+        name = "sigma" if description["family"] == "gaussian" else "gamma"
+        return f"{description['family']} noise, {'σ' if name == 'sigma' else 'γ'} = {description[name]}"
+    return f"K = {description['k']}, α = {description['alpha']}, a {description['unit']} counts one"

@@ -1,0 +1,80 @@
+"""What a data set's certificates say together: μ(R), ACC@r, and how sure that is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist, fmean, median, stdev
+
+from ellzero.certificates import Votes, lower_bound, upper_bound
+from ellzero.core.errors import InvalidInput
+
+_CONFIDENCE = Fraction(95, 100)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One input: its class, what was predicted for it (−1 to abstain) and the radius of that."""
+
+    label: int
+    prediction: int
+    radius: int | None
+
+    @property
+    def certified(self) -> int:
+        """The radius within which the answer is certainly right; −1 where it is wrong, or there is none."""
+        return self.radius if self.radius is not None and self.prediction == self.label else -1
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The share of inputs whose answer is right whatever r units are changed, with a confidence interval."""
+
+    r: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """Certificates of a data set together.
+
+    ``mean_radius`` is the paper's μ(R): a wrong answer and an abstention count as radius 0. Intervals are of 95 %: for
+    ACC@r by Clopper and Pearson, for μ(R) by its standard error; they speak of other inputs from the same source. Each
+    certificate itself fails with its own ``failure`` besides.
+    """
+
+    inputs: int
+    abstained: int
+    wrong: int
+    mean_radius: float
+    mean_radius_error: float
+    median_radius: float
+    accuracy: tuple[Accuracy, ...]
+
+
+def summarize(outcomes: Sequence[Outcome], r_max: int | None = None) -> Report:
+    """The report of at least one outcome; ACC@r up to the largest radius there is, or to ``r_max``."""
+    if not outcomes:
+        raise InvalidInput("results", "those of at least one input", 0)
+    certified = [outcome.certified for outcome in outcomes]
+    radii = [max(radius, 0) for radius in certified]
+    last = max(radii) if r_max is None else r_max
+    half = NormalDist().inv_cdf(float(1 + _CONFIDENCE) / 2)
+    return Report(
+        inputs=len(outcomes),
+        abstained=sum(outcome.radius is None for outcome in outcomes),
+        wrong=sum(outcome.radius is not None and outcome.prediction != outcome.label for outcome in outcomes),
+        mean_radius=fmean(radii),
+        mean_radius_error=half * stdev(radii) / sqrt(len(radii)) if len(radii) > 1 else float("inf"),
+        median_radius=median(radii),
+        accuracy=tuple(_accuracy(certified, r) for r in range(last + 1)),
+    )
+
+
+def _accuracy(certified: Sequence[int], r: int) -> Accuracy:
+    n = len(certified)
+    count = sum(radius >= r for radius in certified)
+    votes = Votes(count, n, (1 - _CONFIDENCE) / 2)
+    return Accuracy(r, count / n, lower_bound(votes), upper_bound(votes))

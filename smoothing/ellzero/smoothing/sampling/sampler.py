@@ -1,0 +1,234 @@
+"""Drawing votes: noisy samples of several inputs share batches, and memory holds one batch, never n copies."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from ellzero.core.cancellation import look
+from ellzero.smoothing.errors import ModelFailed, OutOfMemory
+from ellzero.smoothing.inputs import Feed, Preprocess, to_model
+from ellzero.smoothing.noise.random_streams import Stage, open_source
+from ellzero.smoothing.sampling.batch_size import batch_size as fitting_batch_size
+from ellzero.smoothing.sampling.sampling_task import SampleRange, SamplingTask
+
+R = TypeVar("R")
+
+# How many inputs may wait for room in a batch, so that a batch can be filled with what fits.
+_MOST_OPEN = 64
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a model is run. ``batch_size`` None: as memory allows."""
+
+    feed: Feed = Feed.SCALED
+    preprocess: Preprocess | None = None
+    batch_size: int | None = None
+    channels_last: bool = True
+    autocast: torch.dtype | None = None
+    compile: bool = False
+
+
+class StoppingRuleFailed(Exception):
+    """Of the ballots that were served, some could not say what their votes mean, each with its error.
+
+    Never leaves the package.
+    """
+
+    def __init__(self, failures: list[tuple[SamplingTask[Any], Exception]], served: list[SamplingTask[Any]]) -> None:
+        super().__init__(failures, served)
+        self.failures, self.served = failures, served
+
+
+class NoisySampler:
+    """Runs one model on one device for any number of ballots, each with its own noise."""
+
+    def __init__(self, model: nn.Module, levels: int, classes: int, device: torch.device, options: Options) -> None:
+        self.levels, self.classes, self.device, self.options = levels, classes, device, options
+        self._model = model.to(device)
+        if options.channels_last:
+            self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._called: Callable[[Tensor], Any] = torch.compile(self._model) if options.compile else self._model
+        self._batch_size = options.batch_size
+        self._kept: tuple[tuple[bytes, Stage, int], Tensor] | None = None
+        self._lock = RLock()
+        self.last_batch = 0  # how many samples the last one had
+
+    @property
+    def batch_size(self) -> int | None:
+        """How many samples go through the model at once; None before the first of an automatic size."""
+        return self._batch_size
+
+    def run(
+        self, ballots: Iterable[SamplingTask[R]], progress: Callable[[SamplingTask[R]], None] | None = None
+    ) -> Iterator[R]:
+        """The results of ballots, in their order. ``progress`` is called for a ballot whenever votes came in."""
+        waiting = iter(ballots)
+        opened: list[SamplingTask[R]] = []
+        more = True
+        while True:
+            while more and len(opened) < _MOST_OPEN and not self._enough(opened):
+                try:
+                    opened.append(next(waiting))
+                except StopIteration:
+                    more = False
+            if not opened:
+                return
+            try:
+                served = self.step(opened)
+            except StoppingRuleFailed as failed:
+                raise failed.failures[0][1] from None
+            for ballot in served:
+                if progress is not None:
+                    progress(ballot)
+            while opened and (result := opened[0].result()) is not None:
+                opened.pop(0)
+                yield result
+
+    def step(self, ballots: Iterable[SamplingTask[R]]) -> list[SamplingTask[R]]:
+        """Draw one batch for the ballots, first come first served; those that got votes. Threads take turns.
+
+        ``StoppingRuleFailed`` if ballots could not say what their votes mean; all others have counted theirs then.
+        """
+        with self._lock:
+            return self._step(list(ballots))
+
+    def _step(self, ballots: list[SamplingTask[R]]) -> list[SamplingTask[R]]:
+        look()
+        self._model.eval()  # it may have been trained since: a vote must not depend on what else is in its batch
+        if self._batch_size is None:
+            self._batch_size = self._fitting(ballots[0])
+        taken = self._taken(ballots, self._batch_size)
+        if not taken:
+            return []
+        try:
+            votes = self._votes(taken)
+        except BaseException as error:
+            for ballot, piece in reversed(taken):
+                ballot.give_back(piece)
+            if not _is_memory(error):
+                raise
+            self._halve(error)
+            return self._step(ballots)
+        self.last_batch = len(votes)
+        at = 0
+        failures: dict[int, tuple[SamplingTask[R], Exception]] = {}
+        for ballot, piece in taken:
+            labels = votes[at : at + piece.size]
+            at += piece.size
+            try:
+                ballot.count(torch.bincount(labels, minlength=self.classes).tolist())
+            except Exception as error:
+                failures.setdefault(id(ballot), (ballot, error))
+        served = list({id(ballot): ballot for ballot, _ in taken}.values())
+        if failures:
+            raise StoppingRuleFailed(list(failures.values()), served)
+        return served
+
+    def forward(self, samples: Tensor) -> Tensor:
+        """What the model says of noisy samples, by class: checked to be a number for each class and sample."""
+        fed = to_model(samples, self.levels, self.options.feed)
+        with torch.inference_mode(), self._precision():
+            try:
+                if self.options.preprocess is not None:
+                    fed = self.options.preprocess(fed)
+                if self.options.channels_last and fed.dim() == 4:
+                    fed = fed.contiguous(memory_format=torch.channels_last)
+                scores = self._called(fed)
+            except (Exception, SystemExit) as error:
+                if _is_memory(error):
+                    raise
+                raise _model_failed(error) from error
+        return self._checked(scores, len(samples))
+
+    def samples_of(self, ballot: SamplingTask[Any], piece: SampleRange) -> Tensor:
+        """The noisy samples of a piece. A block is always drawn as a whole, so that its parts fit together."""
+        name = (ballot.key, piece.stage, piece.block)
+        kept = self._kept
+        if kept is None or kept[0] != name:
+            self._kept = None  # nothing is kept while a block is drawn, which may fail
+            source = open_source(*name, self.device)
+            kept = name, ballot.noise.sample(ballot.x.to(self.device), source, ballot.block)
+            self._kept = kept  # since batches smaller than a block take it in pieces
+        return kept[1][piece.start : piece.stop]
+
+    def _votes(self, taken: list[tuple[SamplingTask[R], SampleRange]]) -> Tensor:
+        drawn = [self.samples_of(ballot, piece) for ballot, piece in taken]
+        if len({samples.dtype for samples in drawn}) > 1:  # discrete noise gives levels, continuous noise scaled values
+            drawn = [to_model(samples, self.levels, self.options.feed) for samples in drawn]
+        # A copy in any case: a model may work in place, and blocks are kept.
+        samples = drawn[0].clone() if len(drawn) == 1 else torch.cat(drawn)
+        count = len(samples)
+        if self.options.compile and self._batch_size is not None and count < self._batch_size:
+            # A compiled model is compiled anew for every other shape.
+            samples = torch.cat([samples, samples[:1].expand(self._batch_size - count, *samples.shape[1:])])
+        return self.forward(samples)[:count].argmax(1).cpu()
+
+    def _taken(self, ballots: list[SamplingTask[R]], room: int) -> list[tuple[SamplingTask[R], SampleRange]]:
+        taken: list[tuple[SamplingTask[R], SampleRange]] = []
+        shape = ballots[0].x.shape
+        for ballot in ballots:
+            if ballot.x.shape != shape:
+                continue  # its turn comes when it is first
+            while room and (piece := ballot.take(room, split=not taken)) is not None:
+                taken.append((ballot, piece))
+                room -= piece.size
+        return taken
+
+    def _enough(self, ballots: list[SamplingTask[R]]) -> bool:
+        """Whether these fill a batch."""
+        wanted = sum(min(ballot.total - ballot.done, ballot.block) for ballot in ballots)
+        return self._batch_size is not None and wanted >= self._batch_size
+
+    def _fitting(self, ballot: SamplingTask[R]) -> int:
+        with torch.inference_mode(), self._precision():
+            one = to_model(ballot.x.to(self.device).unsqueeze(0), self.levels, self.options.feed)
+            try:
+                one = one if self.options.preprocess is None else self.options.preprocess(one)
+                return fitting_batch_size(self._model, one)
+            except (Exception, SystemExit) as error:
+                if _is_memory(error):
+                    raise OutOfMemory(str(self.device)) from error
+                raise _model_failed(error) from error
+
+    def _halve(self, error: BaseException) -> None:
+        if self._batch_size is None or self._batch_size <= 1:
+            raise OutOfMemory(str(self.device)) from error
+        self._batch_size //= 2
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _checked(self, scores: object, count: int) -> Tensor:
+        if not isinstance(scores, Tensor):
+            raise ModelFailed(f"returned {type(scores).__name__} instead of a tensor")
+        if scores.shape != (count, self.classes):
+            raise ModelFailed(
+                f"returned a tensor of shape {tuple(scores.shape)} for {count} samples; "
+                f"({count}, {self.classes}) is what num_classes = {self.classes} needs"
+            )
+        if bool(torch.isnan(scores).any()):
+            raise ModelFailed("returned NaN, which is no vote")
+        return scores
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.options.autocast is None:
+            return nullcontext()
+        return torch.autocast(self.device.type, self.options.autocast)
+
+
+def _model_failed(error: BaseException) -> ModelFailed:
+    """What a model raised, in one line."""
+    reason = (str(error) or "no reason given").splitlines()[0]
+    return ModelFailed(f"raised {type(error).__name__}: {reason}")
+
+
+def _is_memory(error: BaseException) -> bool:
+    """Whether memory ran out; the CPU's allocator says so in a plain RuntimeError."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)

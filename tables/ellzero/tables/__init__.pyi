@@ -1,0 +1,23 @@
+from ellzero.core.errors import StorageFailed as StorageFailed
+from ellzero.tables.bundled import bundled_index as bundled_index
+from ellzero.tables.compaction import Compacted as Compacted, compact as compact
+from ellzero.tables.errors import (
+    Contradiction as Contradiction,
+    DamagedShard as DamagedShard,
+    NewerFormat as NewerFormat,
+    NotATable as NotATable,
+    TableError as TableError,
+)
+from ellzero.tables.format.rows import ColumnSlice as ColumnSlice, End as End
+from ellzero.tables.lee2019_table import PaperTable as PaperTable
+from ellzero.tables.local_client import LocalClient as LocalClient
+from ellzero.tables.lookup.column_cache import Source as Source
+from ellzero.tables.lookup.index import ThresholdIndex as ThresholdIndex
+from ellzero.tables.lookup.results import (
+    ABSTAIN as ABSTAIN,
+    ColumnResult as ColumnResult,
+    RadiiResult as RadiiResult,
+    RadiusResult as RadiusResult,
+)
+from ellzero.tables.table import Extent as Extent, Table as Table
+from ellzero.tables.verification import VerificationReport as VerificationReport, audit as audit, verify as verify

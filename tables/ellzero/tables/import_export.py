@@ -1,0 +1,63 @@
+"""Tables for other tools: CSV, JSON, and plain threshold lists, out and in."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import IO
+
+from ellzero.core.conventions import CONVENTIONS_DICT
+from ellzero.core.errors import InvalidInput
+from ellzero.tables.format.rows import DIGITS, ColumnSlice
+from ellzero.tables.format.shard_metadata import FORMAT
+
+_LINE = re.compile(r"(?P<r>\d{1,10})[\t ,;]+(?P<value>\d{1,4}(\.\d{0,1000})?)", re.ASCII)
+_SKIPPED = re.compile(r"\s*(#.*)?|r[\t ,;]+threshold", re.ASCII)
+
+
+def to_csv(runs: Iterable[ColumnSlice]) -> Iterator[str]:
+    """A header and a line a row."""
+    yield "k,alpha_num,alpha_den,r,threshold,exact,min_p"
+    for run in runs:
+        key = f"{run.noise.k},{run.noise.alpha.numerator},{run.noise.alpha.denominator}"
+        for r in range(run.first, run.stop):
+            row = run.threshold(r)
+            yield f"{key},{r},{row.value},{str(row.exact).lower()},{row.min_p!r}"
+
+
+def to_json(runs: Iterable[ColumnSlice]) -> Iterator[str]:
+    """One object: the conventions once, then each column with its rows. Thresholds are strings, so none is rounded."""
+    head = {"format": FORMAT, "digits": DIGITS, "conventions": CONVENTIONS_DICT}
+    yield json.dumps(head)[:-1] + ', "columns": ['
+    comma = ""
+    for run in runs:
+        column = {"k": run.noise.k, "alpha": str(run.noise.alpha), "first": run.first, "end": run.end.value}
+        rows = [run.threshold(r) for r in range(run.first, run.stop)]
+        lists = {
+            "threshold": [str(row.value) for row in rows],
+            "exact": [row.exact for row in rows],
+            "min_p": [row.min_p for row in rows],
+        }
+        yield comma + json.dumps(column | lists)
+        comma = ","
+    yield "]}"
+
+
+def to_text(runs: Iterable[ColumnSlice]) -> Iterator[str]:
+    """A plain threshold list of one column: ``r<TAB>threshold``."""
+    for run in runs:
+        for r in range(run.first, run.stop):
+            yield f"{r}\t{run.threshold(r).value}"
+
+
+def from_text(source: IO[str]) -> Iterator[tuple[int, Decimal]]:
+    """The rows of a threshold list: a radius and a decimal a line, apart by a tab, blanks or a comma; # comments."""
+    for number, line in enumerate(source, 1):
+        if _SKIPPED.fullmatch(line.rstrip("\r\n")):
+            continue
+        row = _LINE.fullmatch(line.strip())
+        if row is None:
+            raise InvalidInput(
+                f"line {number}", "a radius and a decimal such as 7<TAB>0.98739814896523242496", line.strip()
+            )
+        yield int(row["r"]), Decimal(row["value"])

@@ -1,0 +1,83 @@
+"""Tables of thresholds by the paper's own algorithm: each row with its d and its error bound, to audit others with."""
+
+from collections.abc import Iterable, Iterator
+from decimal import ROUND_CEILING, Context, Decimal
+
+import pyarrow as pa
+
+from ellzero.certificates import Noise, PaperThreshold
+from ellzero.tables.format import shard, shard_metadata
+from ellzero.tables.format.rows import DIGITS
+from ellzero.tables.store import Store
+from ellzero.tables.table import store_of
+
+KIND = "paper thresholds"
+METHOD = "paper"
+# Below 10, and finer than any d of interest needs: 10^-37 above the bound itself at most.
+_BOUND_DIGITS = 37
+SCHEMA = pa.schema(
+    [
+        pa.field("method", pa.string(), nullable=False),
+        pa.field("d", pa.int32(), nullable=False),
+        pa.field("k", pa.int32(), nullable=False),
+        pa.field("alpha_num", pa.int64(), nullable=False),
+        pa.field("alpha_den", pa.int64(), nullable=False),
+        pa.field("r", pa.int32(), nullable=False),
+        pa.field("threshold", pa.decimal128(38, DIGITS), nullable=False),
+        pa.field("error_bound", pa.decimal128(38, _BOUND_DIGITS), nullable=False),
+    ]
+)
+_UP = Context(prec=80, rounding=ROUND_CEILING)
+
+
+class PaperTable:
+    """A grow-only set of shards as `Table` is. Each row (d, K, α, r) says threshold − error_bound ≤ τ_r ≤ threshold."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @classmethod
+    def open(cls, uri: str) -> "PaperTable":
+        """The table at a path or URI, which must hold one of this kind."""
+        return cls(store_of(uri, KIND))
+
+    @classmethod
+    def create(cls, uri: str) -> "PaperTable":
+        """The table at a path or URI, empty if there is nothing yet."""
+        return cls(store_of(uri, KIND, create=True))
+
+    def append(self, rows: Iterable[PaperThreshold]) -> str:
+        """Add rows as one shard, and return its name."""
+        return self.store.put(encode(rows))
+
+    def rows(self) -> list[PaperThreshold]:
+        """All rows in order of (K, α, d, r)."""
+        found = self.store.undisturbed(
+            lambda: {row for name in self.store.names() for row in decode(name, self.store.read(name))}
+        )
+        return sorted(found, key=lambda row: (row.noise.k, row.noise.alpha, row.d, row.r))
+
+
+def encode(rows: Iterable[PaperThreshold]) -> bytes:
+    """The Parquet file of these rows."""
+    listed = sorted(rows, key=lambda row: (row.noise.k, row.noise.alpha, row.d, row.r))
+    columns = {
+        "method": [METHOD for _ in listed],
+        "d": [row.d for row in listed],
+        "k": [row.noise.k for row in listed],
+        "alpha_num": [row.noise.alpha.numerator for row in listed],
+        "alpha_den": [row.noise.alpha.denominator for row in listed],
+        "r": [row.r for row in listed],
+        "threshold": [row.value for row in listed],
+        "error_bound": [_UP.quantize(row.error_bound, Decimal(1).scaleb(-_BOUND_DIGITS)) for row in listed],
+    }
+    table = pa.Table.from_pydict(columns, schema=SCHEMA)
+    return shard.parquet(table, shard_metadata.encode(KIND, {"method": METHOD, "rows": len(listed)}))
+
+
+def decode(name: str, data: bytes) -> Iterator[PaperThreshold]:
+    """The rows in a shard's bytes."""
+    shard.stated_by(name, data, KIND)
+    for row in shard.read(name, data, SCHEMA).to_pylist():
+        noise = Noise(row["k"], f"{row['alpha_num']}/{row['alpha_den']}")
+        yield PaperThreshold(noise, row["d"], row["r"], row["threshold"], row["error_bound"])

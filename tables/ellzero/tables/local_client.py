@@ -1,0 +1,174 @@
+"""The client without a server: what `ellzero.client.Client` asks of tables, answered from one in this process."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from types import TracebackType
+from typing import Any, Self, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ellzero.certificates import Noise, Votes
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import RationalLike, read_dimension
+from ellzero.core.schemas import (
+    CompareAnswer,
+    PlanAnswer,
+    RadiiAnswer,
+    RadiiArray,
+    RadiusAnswer,
+    TablesAnswer,
+    ThresholdsAnswer,
+)
+from ellzero.tables.bundled import bundled_index
+from ellzero.tables.lookup import queries
+from ellzero.tables.lookup.index import ThresholdIndex
+
+Bounds: TypeAlias = RationalLike | Sequence[RationalLike] | NDArray[np.floating[Any]]
+
+_FAILURE = "0.001"
+
+
+class LocalClient:
+    """Answers from the table at a path or URI, by default the one that ships; what it lacks is computed here.
+
+    The methods of `ellzero.client.Client` that need no model, with the same answers; a model's votes without a server
+    are those of `ellzero.smoothing.SmoothedClassifier`. A value that is not allowed is a ValueError of both, here
+    ``ellzero.certificates.InvalidInput``.
+    """
+
+    def __init__(self, table: str | PathLike[str] | None = None) -> None:
+        self._name = "reference" if table is None else fspath(table)
+        self._index = bundled_index() if table is None else ThresholdIndex.open(table)
+
+    @overload
+    def radius(  # type: ignore[overload-overlap]  # text is a sequence too, and means one number
+        self, p: RationalLike, *, k: int, alpha: RationalLike, d: int, p_b: RationalLike | None = None
+    ) -> RadiusAnswer: ...
+    @overload
+    def radius(
+        self, *, k: int, alpha: RationalLike, d: int, count: int, n: int, failure: RationalLike | None = None
+    ) -> RadiusAnswer: ...
+    @overload
+    def radius(
+        self, p: Sequence[RationalLike], *, k: int, alpha: RationalLike, d: int, p_b: Bounds | None = None
+    ) -> RadiiAnswer: ...
+    @overload
+    def radius(
+        self, *, k: int, alpha: RationalLike, d: int, count: Sequence[int], n: int, failure: RationalLike | None = None
+    ) -> RadiiAnswer: ...
+    @overload
+    def radius(
+        self, p: NDArray[np.floating[Any]], *, k: int, alpha: RationalLike, d: int, p_b: Bounds | None = None
+    ) -> RadiiArray: ...
+    @overload
+    def radius(
+        self,
+        *,
+        k: int,
+        alpha: RationalLike,
+        d: int,
+        count: NDArray[np.integer[Any]],
+        n: int,
+        failure: RationalLike | None = None,
+    ) -> RadiiArray: ...
+    def radius(
+        self,
+        p: Any = None,
+        *,
+        k: int,
+        alpha: RationalLike,
+        d: int,
+        p_b: Any = None,
+        count: Any = None,
+        n: int | None = None,
+        failure: RationalLike | None = None,
+    ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
+        """The certified radius of a probability (with a runner-up perhaps) or of votes; of each in a list or array."""
+        noise, d = Noise(k, alpha), read_dimension(d)
+        if (p is None) == (count is None):
+            raise InvalidInput("p", "given, or count and n in its place", p)
+        if (count is None) != (n is None):
+            raise InvalidInput("n", "given with count", n)
+        if count is None and failure is not None:
+            raise InvalidInput("failure", "given with count and n only", failure)
+        if count is not None and p_b is not None:
+            raise InvalidInput("p_b", "given with p only", p_b)
+        epsilon = _FAILURE if failure is None else failure
+        values = p if count is None else count
+        if isinstance(p_b, np.ndarray):
+            if isinstance(values, np.ndarray) and p_b.shape != values.shape:
+                raise InvalidInput("p_b", f"one number, or an array of p's shape {values.shape}", f"shape {p_b.shape}")
+            p_b = p_b.ravel().tolist()
+        if (isinstance(values, np.ndarray) or _is_list(values)) and not np.size(values):
+            raise InvalidInput("p" if n is None else "count", "at least one value", values)
+        if isinstance(values, np.ndarray):
+            return queries.answer_array(self._index, noise, values, d, n, epsilon, p_b)
+        if _is_list(values):
+            if n is None:
+                return queries.answer_list(self._index, noise, values, d, p_b)
+            return queries.answer_counts(self._index, noise, values, n, epsilon, d)
+        if n is not None:
+            return queries.answer_votes(self._index, noise, Votes(values, n, epsilon), d)
+        if _is_list(p_b):
+            raise InvalidInput("p_b", "one number, as p is one", p_b)
+        if p_b is not None:
+            return queries.answer_two_classes(self._index, noise, values, p_b, d)
+        return queries.answer_probability(self._index, noise, values, d)
+
+    def thresholds(self, *, k: int, alpha: RationalLike, r_max: int | None = None) -> ThresholdsAnswer:
+        """τ_0 … τ_{r_max}, or up to saturation."""
+        return queries.answer_thresholds(self._index, Noise(k, alpha), r_max)
+
+    def plan(
+        self,
+        *,
+        k: int,
+        alpha: RationalLike,
+        r: int | None = None,
+        p: RationalLike | None = None,
+        n: int | None = None,
+        d: int | None = None,
+        failure: RationalLike | None = None,
+        power: RationalLike | None = None,
+    ) -> PlanAnswer:
+        """How many votes radius r needs for inputs of probability p; or how far n votes reach among d coordinates."""
+        noise, failure = Noise(k, alpha), _FAILURE if failure is None else failure
+        if r is not None and p is not None and n is None and d is None:
+            return queries.answer_votes_needed(noise, r, p, failure, "0.9" if power is None else power)
+        if n is not None and d is not None and r is None and p is None and power is None:
+            return queries.answer_reach(self._index, noise, n, d, failure)
+        raise InvalidInput("plan", "asked with r and p (and power), or with n and d", {"r": r, "p": p, "n": n, "d": d})
+
+    def compare(
+        self, *, alpha: RationalLike, d: int, p: RationalLike | None = None, r_max: int | None = None
+    ) -> CompareAnswer:
+        """The discrete certificate of bits beside the Gaussian one, α > 1/2."""
+        return queries.answer_comparison(self._index, Noise(1, alpha), d, p, r_max)
+
+    def tables(self) -> TablesAnswer:
+        """What the table has."""
+        return queries.answer_tables(self._index, self._name)
+
+    def health(self) -> bool:
+        """Whether there is somebody to ask: always."""
+        return True
+
+    def ready(self) -> bool:
+        """Whether the table is in memory: always."""
+        return True
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _is_list(values: object) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, str | bytes)

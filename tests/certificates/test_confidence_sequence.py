@@ -1,0 +1,110 @@
+"""The confidence sequence: it holds at all numbers of votes together, and its radius never exceeds that of fixed n."""
+
+from fractions import Fraction
+from math import nextafter
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from oracles.strategies import noises
+
+from ellzero.certificates import (
+    Noise,
+    Votes,
+    anytime_lower_bound,
+    anytime_radius,
+    radius,
+    radius_from_votes,
+    single_threshold,
+)
+from ellzero.certificates.binomial_tails import SuccessProbability
+from ellzero.certificates.confidence_sequence import excludes
+
+failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
+
+
+def chance_of_ever_excluding(p: Fraction, most: int, failure: Fraction) -> Fraction:
+    """P[the sequence excludes p itself at some m ≤ most], exactly: paths that have not, counted vote by vote."""
+    alive, excluded = {0: Fraction(1)}, Fraction(0)
+    for m in range(1, most + 1):
+        grown: dict[int, Fraction] = {}
+        for k, mass in alive.items():
+            grown[k + 1] = grown.get(k + 1, Fraction(0)) + mass * p
+            grown[k] = grown.get(k, Fraction(0)) + mass * (1 - p)
+        alive = {}
+        for k, mass in grown.items():
+            if excludes(Votes(k, m, failure), SuccessProbability(p)):
+                excluded += mass
+            else:
+                alive[k] = mass
+    return excluded
+
+
+@pytest.mark.parametrize("p", ["1/2", "7/8", "19/20"])
+@pytest.mark.parametrize("failure", ["0.3", "0.05"])
+def test_p_is_ever_excluded_with_probability_at_most_epsilon(p: str, failure: str) -> None:
+    share = chance_of_ever_excluding(Fraction(p), 150, Fraction(failure))
+    assert 0 < share <= Fraction(failure)
+
+
+def test_looking_at_clopper_pearson_after_every_vote_would_not_do() -> None:
+    """What the sequence is for: the same walk with bounds for fixed n errs far more often than ε."""
+    p, failure, alive, excluded = Fraction(1, 2), Fraction(1, 20), {0: Fraction(1)}, Fraction(0)
+    for m in range(1, 101):
+        grown: dict[int, Fraction] = {}
+        for k, mass in alive.items():
+            for after in (k, k + 1):
+                grown[after] = grown.get(after, Fraction(0)) + mass / 2
+        shown = {k for k in grown if radius_from_votes(Noise(1, "0.8"), Votes(k, m, failure), 1) is not None}
+        excluded += sum(grown[k] for k in shown)
+        alive = {k: mass for k, mass in grown.items() if k not in shown}
+    assert excluded > 3 * failure
+    assert chance_of_ever_excluding(p, 100, failure) <= failure
+
+
+@settings(max_examples=60)
+@given(noises(), st.integers(1, 400), st.data(), failures, st.integers(1, 20))
+def test_the_radius_is_that_of_the_bound_and_not_more_than_that_of_fixed_votes(
+    noise: Noise, n: int, data: st.DataObject, failure: Fraction, d: int
+) -> None:
+    votes = Votes(data.draw(st.integers(0, n)), n, failure)
+    found = anytime_radius(noise, votes, d)
+    below = anytime_lower_bound(votes)
+    at_bound, above = radius(noise, below, d), radius(noise, min(nextafter(below, 1.0), 1.0), d)
+    assert (-1 if at_bound is None else at_bound) <= (-1 if found is None else found)
+    assert (-1 if found is None else found) <= (-1 if above is None else above)
+    fixed = radius_from_votes(noise, votes, d)
+    assert (-1 if found is None else found) <= (-1 if fixed is None else fixed)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 300), st.data(), failures)
+def test_the_bound_is_the_last_double_that_is_excluded(n: int, data: st.DataObject, failure: Fraction) -> None:
+    votes = Votes(data.draw(st.integers(1, n)), n, failure)
+    bound = anytime_lower_bound(votes)
+    assert bound == 0 or excludes(votes, SuccessProbability(Fraction(bound)))
+    assert not excludes(votes, SuccessProbability(Fraction(nextafter(bound, 1.0))))
+
+
+def test_the_mixture_against_its_integral() -> None:
+    """M_m(q) = E[(θ/q)^k ((1−θ)/(1−q))^(m−k)], θ from Beta(1/2, 1/2): a sum over θ = sin²(t) with t uniform."""
+    from math import log, pi, sin
+
+    m, k, q, steps = 20, 17, 0.6, 20_000
+    angles = ((i + 0.5) * pi / 2 / steps for i in range(steps))
+    mean = sum((sin(t) ** 2 / q) ** k * ((1 - sin(t) ** 2) / (1 - q)) ** (m - k) for t in angles) / steps
+    for factor, excluded in ((0.999, True), (1.001, False)):
+        epsilon = Fraction(1 / (mean * factor))
+        assert excludes(Votes(k, m, epsilon), SuccessProbability(Fraction(q))) is excluded, log(mean)
+
+
+def test_a_threshold_above_the_share_of_votes_is_not_excluded() -> None:
+    """Far above k/m the mixture is large too: that is evidence for a smaller p."""
+    assert not excludes(Votes(50, 100, "0.05"), SuccessProbability(Fraction(99, 100)))
+    assert anytime_radius(Noise(255, "0.2"), Votes(50, 100, "0.05"), 10) is None
+
+
+def test_values_at_large_numbers_of_votes() -> None:
+    noise = Noise(255, "0.2")
+    assert anytime_radius(noise, Votes(100_000, 100_000), 784) == 8
+    assert anytime_radius(noise, Votes(30_000, 30_000), 784) == 7
+    assert single_threshold.threshold(noise, 8) < Fraction(anytime_lower_bound(Votes(100_000, 100_000)))

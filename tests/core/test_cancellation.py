@@ -1,0 +1,56 @@
+"""Long work ends when somebody wishes it to, and only then."""
+
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from ellzero.certificates import Noise, Votes, column, plan, radius, radius_from_votes, rho, thresholds
+from ellzero.certificates.single_threshold import complement
+from ellzero.core.cancellation import cancel_when, look
+from ellzero.core.errors import Stopped
+
+# Minutes or hours each, if nobody stopped them.
+SLOW = Noise(1, "0.5000001")
+ENDLESS: dict[str, Callable[[], object]] = {
+    "column": lambda: column(SLOW),
+    "radius": lambda: radius(SLOW, "0.9999999", 2**31 - 1),
+    "two classes": lambda: radius(SLOW, "0.6", 2**31 - 1, "0.0001"),
+    "votes": lambda: radius_from_votes(SLOW, Votes(500, 1000, "0.9"), 2**31 - 1),
+    "one threshold": lambda: thresholds(SLOW, [10**8]),
+    "one exact threshold": lambda: complement(SLOW, 10**5),
+    "exact rho": lambda: rho(SLOW, 10**5, Fraction(2, 3)),
+    "plan": lambda: plan(SLOW, 10**6, "0.99"),
+}
+
+
+@pytest.mark.parametrize("work", ENDLESS.values(), ids=ENDLESS)
+def test_work_ends_soon_after_it_is_wished(work: Callable[[], object]) -> None:
+    looks = 0
+
+    def wished() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks > 20
+
+    with cancel_when(wished), pytest.raises(Stopped):
+        work()
+    assert looks == 21
+
+
+def test_work_that_nobody_stops_has_its_result() -> None:
+    with cancel_when(lambda: False):
+        assert radius(Noise(255, "0.2"), "0.99", 150528) == 3
+
+
+def test_a_wish_is_for_its_own_block_and_thread() -> None:
+    with cancel_when(lambda: True):
+        other = threading.Thread(target=look)
+        other.start()
+        other.join()
+        with cancel_when(lambda: False):
+            look()
+        with pytest.raises(Stopped):
+            look()
+    look()

@@ -1,0 +1,154 @@
+"""Results of a run: whole parts, nothing lost, nothing twice, and other runs kept apart."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+from s3_server import S3Place
+
+from ellzero.smoothing import Certified
+from ellzero.smoothing.errors import BadResults
+from ellzero.smoothing.runs.dataset_run import parts
+from ellzero.smoothing.runs.result_store import ResultStore
+
+RUN = {"n": 100, "noise": {"family": "discrete", "k": 1}, "seed": 5}
+RESULT = Certified(
+    prediction=1,
+    radius=2,
+    selected=1,
+    count=99,
+    drawn=100,
+    counts=(1, 99),
+    selection=(0, 10),
+    lower_bound=0.9,
+    upper_bound=None,
+    other_radii={},
+    n0=10,
+    n=100,
+    failure=Fraction(1, 1000),
+    seed=5,
+    stopping="settled",
+    noise={},
+    d=9,
+    seconds=0.5,
+)
+ABSTAINED = replace(RESULT, prediction=-1, radius=None, upper_bound=0.4, other_radii={"l2": 0.25})
+
+
+def test_what_was_written_is_read_in_order_and_once(tmp_path: Path) -> None:
+    records = ResultStore(str(tmp_path / "results"))
+    assert records.manifest() is None
+    records.begin(RUN)
+    records.write([(16, 0, ABSTAINED), (17, 1, RESULT)])
+    records.write([(0, 1, RESULT), (1, 1, RESULT)])
+    records.write([(0, 1, RESULT), (1, 1, RESULT)])  # a worker that did it again
+    records.write([(1, 1, RESULT), (2, 1, RESULT)])  # somebody who cut it otherwise
+    assert records.present() == {0, 1, 2, 16, 17}
+    table = records.table()
+    assert table["index"].to_pylist() == [0, 1, 2, 16, 17]
+    assert table["radius"].to_pylist() == [2, 2, 2, None, 2]
+    assert table["prediction"].to_pylist() == [1, 1, 1, -1, 1]
+    assert table["l2"].to_pylist() == [None, None, None, 0.25, None]
+    assert table["counts"].to_pylist()[0] == [1, 99]
+
+
+def test_others_can_read_the_parts(tmp_path: Path) -> None:
+    records = ResultStore(str(tmp_path))
+    records.begin(RUN)
+    records.write([(0, 1, RESULT), (1, 1, ABSTAINED)])
+    query = (
+        f"select avg(radius), count(*), sum(case when prediction = label then 1 else 0 end) from '{tmp_path}/*.parquet'"
+    )
+    with duckdb.connect() as connection:
+        assert connection.execute(query).fetchall() == [(2.0, 2, 1)]
+
+
+def test_results_go_on_only_with_the_same_run(tmp_path: Path) -> None:
+    records = ResultStore(str(tmp_path))
+    records.begin(RUN)
+    records.begin(RUN)
+    with pytest.raises(BadResults, match="holds another run: n is 100 there and 200 here; give another --out"):
+        records.begin({**RUN, "n": 200})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.json", b"{", "is damaged"),
+        ("run.json", b"[]", "holds no results of ellzero"),
+        ("run.json", b'{"format": "ellzero results", "version": 9}', "written by a later version"),
+        ("part-000000000-000000001.parquet", b"PAR1", "is damaged; remove it and run the same command again"),
+    ],
+)
+def test_damaged_results_are_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    records = ResultStore(str(tmp_path))
+    records.begin(RUN)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadResults, match=message):
+        records.table() if name.startswith("part") else records.begin(RUN)
+
+
+def test_a_part_must_hold_what_its_name_promises(tmp_path: Path) -> None:
+    records = ResultStore(str(tmp_path))
+    records.begin(RUN)
+    name = records.write([(0, 1, RESULT), (1, 1, RESULT)])
+    (tmp_path / name).rename(tmp_path / "part-000000000-000000002.parquet")
+    with pytest.raises(BadResults, match="does not hold the inputs that its name promises"):
+        records.table()
+
+
+def test_a_part_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+    """Two runs that began together in one empty folder: only one of them has its name there."""
+    one, other = ResultStore(str(tmp_path)), ResultStore(str(tmp_path))
+    one.begin(RUN)
+    one.write([(0, 1, RESULT)])
+    (tmp_path / "run.json").unlink()
+    part = next(tmp_path.glob("part-*"))
+    content = part.read_bytes()
+    part.unlink()
+    other.begin({**RUN, "seed": 6})
+    part.write_bytes(content)
+    with pytest.raises(BadResults, match="belongs to another run; remove it"):
+        other.table()
+
+
+def test_parts_without_a_run_are_not_taken_over(tmp_path: Path) -> None:
+    records = ResultStore(str(tmp_path))
+    with pytest.raises(BadResults, match="holds no results yet"):
+        records.table()
+    records.write([(0, 1, RESULT)])
+    with pytest.raises(BadResults, match=r"has parts of results, but no run\.json"):
+        records.begin(RUN)
+
+
+def test_on_an_object_store_too(s3_place: S3Place) -> None:
+    place = s3_place()
+    records = ResultStore(place)
+    records.begin(RUN)
+    records.write([(0, 1, RESULT)])
+    assert ResultStore(place).table()["index"].to_pylist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        (range(40), [range(16), range(16, 32), range(32, 40)]),
+        ([3, 4, 15, 16, 17, 40], [range(3, 5), range(15, 16), range(16, 18), range(40, 41)]),
+        ([], []),
+    ],
+)
+def test_what_is_missing_is_cut_into_parts_of_neighbours(missing: list[int], expected: list[range]) -> None:
+    assert parts(missing) == expected
+
+
+def test_of_two_runs_that_begin_together_neither_signs_for_the_other(tmp_path: Path) -> None:
+    """Both saw an empty folder; the second wrote its name last, and the first goes on writing its parts."""
+    one, other = ResultStore(str(tmp_path)), ResultStore(str(tmp_path))
+    one.begin(RUN)
+    (tmp_path / "run.json").unlink()
+    other.begin({**RUN, "seed": 6})
+    ResultStore(str(tmp_path), one.stamp).write([(0, 1, RESULT)])  # as a worker of the first does
+    with pytest.raises(BadResults, match="belongs to another run; remove it"):
+        other.table()

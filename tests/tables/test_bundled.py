@@ -1,0 +1,82 @@
+"""The table that ships: small, with what people use, exact, and made again to the byte by one command."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet as pq
+import pytest
+from command_line import Ellzero
+from oracles.tables import contents, files
+
+from ellzero.certificates import Noise, single_threshold, threshold_rows, thresholds
+from ellzero.tables import ABSTAIN, ColumnSlice, End, Source, Table, bundled, bundled_index
+
+MADE = files(bundled.LOCATION)
+ALPHAS = [Fraction(percent, 100) for percent in range(1, 100)]
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[Noise, list[ColumnSlice]]:
+    return Table.open(str(bundled.LOCATION)).columns()
+
+
+def test_it_is_small_enough_to_ship() -> None:
+    assert sum(map(len, MADE.values())) <= 5_000_000
+    assert all(name.endswith(".parquet") for name in MADE)
+
+
+def test_it_has_the_noises_that_people_use(columns: dict[Noise, list[ColumnSlice]]) -> None:
+    ks = {noise.k for noise in columns}
+    assert ks >= {1, 2, 3, 4, 7, 9, 15, 16, 19, 25, 31, 63, 127, 255}
+    assert set(columns) == {Noise(k, alpha) for k in ks for alpha in ALPHAS}
+
+
+def test_every_column_goes_to_its_end_or_far_enough(columns: dict[Noise, list[ColumnSlice]]) -> None:
+    for noise, runs in columns.items():
+        (run,) = runs
+        assert run.first == 0
+        assert run.end is not End.CUT or run.stop == 2_001
+        assert (run.end is End.FLAT) == noise.is_flat
+        assert (run.end is End.COMPLETE) == (run.threshold(run.stop - 1).value == 1)
+
+
+def test_its_rows_are_what_exact_arithmetic_gives(columns: dict[Noise, list[ColumnSlice]]) -> None:
+    for number, (noise, (run,)) in enumerate(columns.items()):
+        radii = [number % run.stop, run.stop - 1]
+        assert [run.threshold(r) for r in radii] == threshold_rows(noise, radii)
+        if radii[0] < 300:
+            exact = single_threshold.threshold(noise, radii[0])
+            row = run.threshold(radii[0])
+            assert 0 <= Fraction(row.value) - exact < Fraction(1, 10**20)
+            assert row.exact == (row.value == exact)
+            assert Fraction(row.min_p) > exact >= Fraction(row.min_p) - Fraction(1, 2**53)
+
+
+def test_it_has_the_published_values(columns: dict[Noise, list[ColumnSlice]]) -> None:
+    (run,) = columns[Noise(255, "1/10")]
+    assert str(run.threshold(7).value) == "0.98739814896523242496"
+    assert str(run.threshold(1).value) == "0.59647058823529411765"
+    assert run.stop == 136
+    (run,) = columns[Noise(255, "1/5")]
+    assert str(run.threshold(2).value) == "0.85373533256439830835"
+    assert thresholds(Noise(255, "1/10"), [7])[0] == columns[Noise(255, "1/10")][0].threshold(7).value
+
+
+def test_it_is_loaded_once() -> None:
+    index = bundled_index()
+    assert bundled_index() is index
+    found = index.radius(0.99, Noise(255, "1/5"), 150_528)
+    assert (found.radius, found.source) == (3, Source.TABLE)
+    assert ABSTAIN == -1
+
+
+def test_one_command_makes_it_again(ellzero: Ellzero, tmp_path: Path) -> None:
+    out = tmp_path / "again"
+    run = ellzero(f"precompute --grid {bundled.GRID} --out {out} --compact --executor local")
+    assert run.code == 0, run.err
+    assert contents(Table.open(str(out))) == contents(Table.open(str(bundled.LOCATION)))
+    writers = {pq.read_metadata(bundled.LOCATION / name).created_by for name in MADE}
+    if writers != {f"parquet-cpp-arrow version {pyarrow.__version__}"}:
+        pytest.skip(f"the rows are the same; the bytes are those of {writers.pop()}, not of {pyarrow.__version__}")
+    assert files(out) == MADE
