@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ellzero.certificates import Noise, Votes
 from ellzero.certificates.binomial_tails import MAX_VOTES
 from ellzero.certificates.noise import MAX_K
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
+from ellzero.core.evidence import check_fields, read_evidence
 from ellzero.core.numbers import MAX_DIMENSION
 from ellzero.serve.platform.field_types import (
     MOST_CHARACTERS,
@@ -31,8 +33,6 @@ Exact: TypeAlias = str | float | int
 M = TypeVar("M", bound=BaseModel)
 V = TypeVar("V", bound="VotingRequest")
 
-FAILURE = "0.001"
-POWER = "0.9"
 _MOST_QUERY_BYTES = 8_192
 _SMALL_BODY = 65_536
 MODEL_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -59,12 +59,12 @@ N = Annotated[int, IntegerField(1, MAX_VOTES), Field(description="Votes in all."
 Failure = Annotated[
     Exact,
     NumberField(ends_included=False),
-    Field(description=f"Probability of a false certificate; {FAILURE} by default."),
+    Field(description=f"Probability of a false certificate; {DEFAULT_FAILURE} by default."),
 ]
 Power = Annotated[
     Exact,
     NumberField(ends_included=False),
-    Field(description=f"Probability with which such an input is certified; {POWER} by default."),
+    Field(description=f"Probability with which such an input is certified; {DEFAULT_POWER} by default."),
 ]
 R = Annotated[int, IntegerField(0, MAX_DIMENSION), Field(description="Wanted radius.")]
 RMax = Annotated[int, IntegerField(0, MAX_DIMENSION), Field(description="Last radius; without it up to saturation.")]
@@ -99,7 +99,7 @@ class RadiusRequest(NoiseRequest):
 
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:
-        _check_evidence(self.p, self.p_b, self.count, self.n, self.failure)
+        read_evidence(self.p, self.p_b, self.count, self.n, self.failure)
         return self
 
     @property
@@ -107,7 +107,7 @@ class RadiusRequest(NoiseRequest):
         """The votes, if they are what was given."""
         if self.count is None or self.n is None:
             return None
-        return Votes(self.count, self.n, FAILURE if self.failure is None else self.failure)
+        return Votes(self.count, self.n, DEFAULT_FAILURE if self.failure is None else self.failure)
 
 
 class RadiiRequest(NoiseRequest):
@@ -132,7 +132,7 @@ class RadiiRequest(NoiseRequest):
 
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:
-        _check_evidence(self.p, self.p_b, self.count, self.n, self.failure)
+        read_evidence(self.p, self.p_b, self.count, self.n, self.failure)
         return self
 
 
@@ -146,9 +146,7 @@ class RadiiArrayRequest(NoiseRequest):
 
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:
-        values = "the array"
-        p, counts = (values, None) if self.n is None else (None, values)
-        _check_evidence(p, self.p_b, counts, self.n, self.failure)
+        check_fields(self.n is None, self.p_b, self.n is not None, self.n, self.failure)
         return self
 
 
@@ -165,7 +163,7 @@ class PlanRequest(NoiseRequest):
     p: P | None = None
     n: N | None = None
     d: D | None = None
-    failure: Failure = FAILURE
+    failure: Failure = DEFAULT_FAILURE
     power: Power | None = None
 
 
@@ -195,7 +193,7 @@ class VotingRequest(BaseModel):
         str, TextField(MODEL_NAME, "a name that /v1/models lists"), Field(description="A name of /v1/models.")
     ]
     n: N
-    failure: Failure = FAILURE
+    failure: Failure = DEFAULT_FAILURE
     alpha: (
         Annotated[
             Exact,
@@ -365,20 +363,6 @@ def _pairs(query: str) -> list[tuple[str, str]]:
     if not all(equals for _, equals, _ in parts):
         raise ValueError(query)
     return [(name, value) for name, _, value in parts]
-
-
-def _check_evidence(p: object, p_b: object, count: object, n: object, failure: object) -> None:
-    """Either p, with p_b perhaps, or count and n, with failure perhaps."""
-    if p is None and count is None and n is None:
-        raise InvalidInput("p", "given, or count and n in its place", None)
-    if p is not None and (count is not None or n is not None):
-        raise InvalidInput("p", "given without count and n, or they without it", p)
-    if (count is None) != (n is None):
-        raise InvalidInput("n" if n is None else "count", "given with the other: count of n votes", None)
-    if p is None and p_b is not None:
-        raise InvalidInput("p_b", "given with p only", p_b)
-    if p is not None and failure is not None:
-        raise InvalidInput("failure", "given with count and n only", failure)
 
 
 @lru_cache(4_096)

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ellzero.core.conventions import CONVENTIONS
+from ellzero.core.npy import write_npy
 from ellzero.core.schemas import (
     CompareAnswer,
     PlanAnswer,
@@ -34,7 +35,7 @@ from ellzero.serve.platform.negotiation import preferred
 from ellzero.serve.platform.openapi import batch_body, binary, problems, query_of
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.requests import body_of, content_type
-from ellzero.serve.platform.serialization import JSON, NPY, JsonResponse, read_npy, written_npy
+from ellzero.serve.platform.serialization import JSON, NPY, JsonResponse, read_values
 from ellzero.tables import ColumnResult, import_export
 from ellzero.tables.format import shard
 from ellzero.tables.lookup import queries
@@ -83,11 +84,11 @@ def add_routes(router: APIRouter, service: LookupService, metrics: Metrics) -> N
         query = request.scope["query_string"]
         if kind == NPY:
             question = asked(RadiiArrayRequest, query)
-            values = read_npy(await body_of(request), counts=question.n is not None)
+            values = read_values(await body_of(request), counts=question.n is not None)
             metrics.batch_values.observe(len(values))
             found = await service.array(question, values)
             metrics.answered(found.source)
-            return Response(written_npy(found.radii), 200, {"ellzero-source": found.source, **_CONVENTIONS}, NPY)
+            return Response(write_npy(found.radii), 200, {"ellzero-source": found.source, **_CONVENTIONS}, NPY)
         if kind != JSON:
             raise HttpProblem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
         if query:

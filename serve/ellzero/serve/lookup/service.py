@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ellzero.certificates import Noise, Votes
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_probability
 from ellzero.core.schemas import CompareAnswer, PlanAnswer, RadiiAnswer, RadiiArray, RadiusAnswer, TablesAnswer
@@ -21,8 +22,6 @@ from ellzero.core.text import format_duration
 from ellzero.serve.lookup import cost_estimates, demand
 from ellzero.serve.lookup.demand import Demand
 from ellzero.serve.lookup.request_models import (
-    FAILURE,
-    POWER,
     CompareRequest,
     Exact,
     PlanRequest,
@@ -101,7 +100,7 @@ class LookupService:
         """The radii of many probabilities, or of many counts."""
         noise, d, counts, values = question.noise, question.d, question.count, question.p or []
         if counts is not None and question.n is not None:
-            failure = FAILURE if question.failure is None else question.failure
+            failure = DEFAULT_FAILURE if question.failure is None else question.failure
             await self._bring_counts(noise, np.array(counts), question.n, failure, d)
             return await self.compute(queries.answer_counts, self._index, noise, counts, question.n, failure, d)
         await self._bring_all(noise, await self.compute(demand.of_numbers, values), len(values), question.p_b, d)
@@ -110,7 +109,7 @@ class LookupService:
     async def array(self, question: RadiiArrayRequest, values: NDArray[Any]) -> RadiiArray:
         """The radii of an array of probabilities, or of counts."""
         noise, d = question.noise, question.d
-        failure = FAILURE if question.failure is None else question.failure
+        failure = DEFAULT_FAILURE if question.failure is None else question.failure
         if len(values) > MOST_VALUES:
             raise InvalidInput("body", f"an array of at most {MOST_VALUES:,} values", f"{len(values):,} values")
         if question.n is not None:
@@ -136,7 +135,7 @@ class LookupService:
         noise, r, p, n, d = question.noise, question.r, question.p, question.n, question.d
         if r is not None and p is not None and n is None and d is None:
             self._afford(cost_estimates.plan_seconds(noise, r))
-            power = POWER if question.power is None else question.power
+            power = DEFAULT_POWER if question.power is None else question.power
             return await self.compute(queries.answer_votes_needed, noise, r, p, question.failure, power)
         if n is not None and d is not None and r is None and p is None and question.power is None:
             await self._bring(noise, demand.of_votes(Votes(n, n, question.failure)), d)

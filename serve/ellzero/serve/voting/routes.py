@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ellzero.core.npy import read_npy
 from ellzero.core.schemas import (
     CertifyAnswer,
     ExamplesAnswer,
@@ -28,7 +29,7 @@ from ellzero.serve.lookup.request_models import (
 from ellzero.serve.platform.openapi import path_parameter, problems, query_of, vote_body
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.requests import body_of, content_type
-from ellzero.serve.platform.serialization import JSON, NPY, JsonResponse, read_input_npy
+from ellzero.serve.platform.serialization import JSON, NPY, JsonResponse
 from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.voting.job import VotingJob
 from ellzero.serve.voting.service import VotingService
@@ -120,7 +121,7 @@ def add_model_routes(router: APIRouter, polling: VotingService, work: ThreadPool
         query, sent = request.scope["query_string"], content_type(request)
         if sent == NPY:
             question = asked(kind, query)
-            return question, await polling.begin(question, await work.do(read_input_npy, await body_of(request)))
+            return question, await polling.begin(question, await work.do(read_npy, await body_of(request)))
         if sent != JSON:
             raise HttpProblem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
         if query:

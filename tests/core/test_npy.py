@@ -1,0 +1,60 @@
+"""`.npy` bytes: what numpy writes is read, what numpy reads is written, and nothing else gets in."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from ellzero.core.errors import InvalidInput
+from ellzero.core.npy import read_npy, write_npy
+
+
+def saved(array: object) -> bytes:
+    stream = BytesIO()
+    np.save(stream, np.asanyarray(array), allow_pickle=True)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", "<i8", ">i4", "u1", "?"])
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (1, 2, 3), ()])
+def test_what_numpy_saved_is_read_in_native_byte_order(dtype: str, shape: tuple[int, ...]) -> None:
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    read = read_npy(saved(array))
+    assert np.array_equal(read, array)
+    assert read.shape == shape
+    assert read.dtype == array.dtype.newbyteorder("=")
+
+
+def test_what_is_written_is_what_numpy_saves() -> None:
+    array = np.array([[0.5, 0.25], [1.0, 0.0]])
+    assert write_npy(array) == saved(array)
+    assert np.array_equal(read_npy(write_npy(array), dtype=np.float64, dimensions=2), array)
+
+
+@pytest.mark.parametrize(
+    ("data", "wrong"),
+    [
+        (b"seventeen bytes !", "is not a .npy file (17 bytes)"),
+        (b"", "is not a .npy file (0 bytes)"),
+        (b"\x93NUMPY\x01\x00\x10\x00{'descr': 1/0   }", "is not a .npy file (27 bytes)"),
+        (saved(np.array([object()])), "is an array of object"),
+        (saved(np.array(["text"])), "is an array of <U4"),
+        (saved(np.array([1j])), "is an array of complex128"),
+        (saved(np.array([1], np.int32)), "is an array of int32, not float64"),
+        (saved(np.ones((2, 2))), "has 2 dimensions"),
+        (saved(np.ones(4))[:-1], "has 31 bytes of values for the shape (4,)"),
+        (saved(np.ones(4)) + b"x", "has 33 bytes of values for the shape (4,)"),
+        (saved(np.ones(0)), "has 0 bytes of values for the shape (0,)"),
+    ],
+)
+def test_anything_else_is_refused_in_one_line(data: bytes, wrong: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read_npy(data, dtype=np.float64 if "not float64" in wrong else None, dimensions=1, allowed="an array")
+    assert str(caught.value) == f"body must be an array; this one {wrong}"
+
+
+def test_fortran_order_and_too_many_dimensions_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="is in Fortran order"):
+        read_npy(saved(np.asfortranarray(np.ones((2, 3)))))
+    with pytest.raises(InvalidInput, match="has 9 dimensions"):
+        read_npy(saved(np.ones((1,) * 9)))
