@@ -13,7 +13,7 @@ run: $(VENV)/.run ## compute a small table, serve it, ask it through the client
 serve: $(VENV)/.run ## keep the service and its page up
 	$(BIN)/ellzero serve
 
-test: $(VENV)/.dev $(VENV)/.browser ## run all tests
+test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.axe ## run all tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev ## what CI checks besides the tests
@@ -70,4 +70,11 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.browser: tools/debian_package.sh | $(VENV)/bin/python
 	tools/debian_package.sh chromium chromium fonts-dejavu-core
+	touch $@
+
+# The lockfile has the digest; without npm the tests that need axe-core say that they are skipped.
+$(VENV)/.axe: tests/serve/page/package.json tests/serve/page/package-lock.json | $(VENV)/bin/python
+	tools/debian_package.sh npm npm
+	mkdir -p $(VENV)/axe && cp $^ $(VENV)/axe
+	! command -v npm >/dev/null || npm ci --prefix $(VENV)/axe --ignore-scripts --no-audit --no-fund --silent
 	touch $@

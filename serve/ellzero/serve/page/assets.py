@@ -1,4 +1,4 @@
-"""The page and its files: our own, and those that installed packages carry. Nothing comes from another host."""
+"""The page and its files: our own, Swagger UI, and plotly.js. Nothing comes from another host."""
 
 import gzip
 import hashlib
@@ -12,12 +12,11 @@ from starlette.responses import Response
 
 from ellzero.serve.platform.negotiation import takes_coding
 
-PAGE = Path(__file__).parent / "static"
-# package: the files of it that are served, by their path in it. find_spec does not import the package.
-_CARRIED = {
-    "plotly": ("package_data/plotly.min.js",),
-    "fastapi_offline": ("static/swagger-ui-bundle.js", "static/swagger-ui.css"),
-}
+STATIC = Path(__file__).parent / "static"
+# Swagger UI at one version: SHA256SUMS there has its digests, and tools/fetch_swagger_ui.sh fetches it.
+VENDOR = Path(__file__).parent / "vendor"
+_SWAGGER_UI = ("swagger-ui-bundle.js", "swagger-ui.css")
+_PLOTLY = "package_data/plotly.min.js"
 _SECURITY = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
@@ -48,7 +47,7 @@ class Asset:
         return f'"{hashlib.sha256(self._compressed).hexdigest()[:32]}"'
 
     def response(self, request: Request, extra: dict[str, str] | None = None) -> Response:
-        """The file, or that the caller has it already."""
+        """The file, or 304 if the caller already has it."""
         headers = {"etag": self._tag, "cache-control": "no-cache", "vary": "accept-encoding"}
         headers |= _SECURITY | (extra or {})
         if request.headers.get("if-none-match") == self._tag:
@@ -63,11 +62,11 @@ class Assets:
     """All files by name."""
 
     def __init__(self) -> None:
-        paths = [path for path in PAGE.iterdir() if path.is_file()]
-        for package, files in _CARRIED.items():
-            spec = find_spec(package)
-            if spec is not None and spec.origin is not None:
-                paths += [Path(spec.origin).parent / file for file in files]
+        paths = [path for path in STATIC.iterdir() if path.is_file()]
+        paths += [VENDOR / name for name in _SWAGGER_UI]
+        plotly = find_spec("plotly")  # finds the package without importing it
+        if plotly is not None and plotly.origin is not None:
+            paths.append(Path(plotly.origin).parent / _PLOTLY)
         self._assets = {path.name: Asset(path) for path in paths}
 
     def page(self, request: Request) -> Response:

@@ -3,14 +3,13 @@
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
-from serve.page_service import page_service
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(
@@ -102,52 +101,21 @@ class View:
 NewView = Callable[..., View]
 
 
-@pytest.fixture(scope="module")
-def service() -> Iterator[str]:
-    """The address of a service with its default settings."""
-    with page_service() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@contextmanager
+def launch_browser() -> Iterator[Browser]:
+    """Debian's chromium, without a window."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """What most tests share, since a browser keeps the scripts that it has compiled."""
-    with browser.new_context() as shared:
-        yield shared
-
-
-@pytest.fixture
-def view(context: BrowserContext, service: str) -> Iterator[View]:
-    """The page as it opens."""
-    with _watched(context.new_page(), service) as opened:
-        opened.open()
-        yield opened
-
-
-@pytest.fixture
-def new_view(browser: Browser, service: str) -> Iterator[NewView]:
-    """Pages of browsers that know nothing yet, with settings of their own."""
-    with ExitStack() as stack:
-
-        def make(address: str = service, **settings: Any) -> View:
-            fresh = stack.enter_context(browser.new_context(**settings))
-            return stack.enter_context(_watched(fresh.new_page(), address))
-
-        yield make
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
 @contextmanager
-def _watched(page: Page, address: str) -> Iterator[View]:
-    """A view that is checked in the end: no console error or warning, no request to another host."""
-    watched = View(page, address)
-    yield watched
-    watched.check()
+def watch(page: Page, address: str) -> Iterator[View]:
+    """A view that is checked at the end: no console error or warning, no request to another host."""
+    view = View(page, address)
+    yield view
+    view.check()
     page.close()

@@ -10,17 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
-from serve.page_view import (
-    WAIT_MS,
-    NewView,
-    View,
-    browser as browser,
-    context as context,
-    needs_chromium,
-    new_view as new_view,
-    service as service,
-    view as view,
-)
+from serve.page.view import WAIT_MS, NewView, View, needs_chromium
 
 from ellzero.certificates import (
     Noise,

@@ -1,24 +1,12 @@
 """The page on phones and in the dark, with slow answers, behind a key, and without its service."""
 
-import gzip
 import hashlib
 from math import log10
-from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Route, expect
-from serve.page_service import page_service
-from serve.page_view import (
-    UNREACHABLE,
-    NewView,
-    View,
-    browser as browser,
-    context as context,
-    needs_chromium,
-    new_view as new_view,
-    service as service,
-    view as view,
-)
+from serve.page.service import page_service
+from serve.page.view import UNREACHABLE, NewView, View, needs_chromium
 
 from ellzero.certificates import Noise, radius
 
@@ -206,24 +194,3 @@ def test_pages_work_below_a_path_of_a_proxy(new_view: NewView, path: str) -> Non
         view.wait_drawn()
         view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 150528)))
     assert outside == []
-
-
-@pytest.mark.parametrize(
-    ("accept", "taken"),
-    [
-        ("gzip, deflate, br", True),
-        ("GZIP;q=0.5", True),
-        ("br, *", True),
-        ("gzip;q=0", False),
-        ("*, gzip; q=0.000", False),
-        ("*;q=0", False),
-        ("gzip;q=much", False),
-        ("notgzip", False),
-        ("identity", False),
-    ],
-)
-def test_files_are_compressed_for_those_who_take_it(service: str, accept: str, taken: bool) -> None:
-    with urlopen(Request(f"{service}/assets/main.js", headers={"accept-encoding": accept})) as response:
-        body = response.read()
-    assert response.headers["content-encoding"] == ("gzip" if taken else None)
-    assert (gzip.decompress(body) if taken else body).startswith(b"// The page")

@@ -8,16 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from serve.page_service import page_service
-from serve.page_view import (
-    WAIT_MS,
-    NewView,
-    View,
-    browser as browser,
-    needs_chromium,
-    new_view as new_view,
-    service as service,
-)
+from serve.page.service import page_service
+from serve.page.view import WAIT_MS, NewView, View, needs_chromium
 from serve.voting_models import add_digits
 
 from ellzero.smoothing import CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
