@@ -11,6 +11,7 @@ from command_line import Ellzero
 
 from ellzero.cli.main import cli
 from ellzero.cli.registry import COMMANDS, CommandEntry
+from ellzero.core.install_hint import install_hint
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -40,7 +41,7 @@ def test_it_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(COMMANDS, "thing", CommandEntry("no_such_module_here:command", "tables", "A thing."))
     result = CliRunner().invoke(cli, ["thing", "show", "--all", "x"])
     assert result.exit_code == 1
-    assert "thing needs the Python module no_such_module_here: pip install 'ellzero[tables]'" in result.output
+    assert f"thing needs the Python module no_such_module_here: {install_hint('tables')}" in result.output
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("raduis", "radius"), ("threshold", "thresholds"), ("table", "tables")])
@@ -67,4 +68,4 @@ print(sorted(name for name in sys.modules if name.startswith(("ellzero.", "torch
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     shown = ["ellzero.cli", "ellzero.cli.main", "ellzero.cli.registry", "ellzero.core", "ellzero.core.errors"]
-    assert done.stdout == f"{[*shown, 'ellzero.core.lazy']}\n"
+    assert done.stdout == f"{[*shown, 'ellzero.core.install_hint', 'ellzero.core.lazy']}\n"

@@ -8,6 +8,8 @@ import pytest
 from client.loopback import http, scripted
 from command_line import Ellzero
 
+from ellzero.core.install_hint import install_hint
+
 COMMAND = "radius --p 0.99 --k 255 --alpha 0.2 --d 784"
 
 
@@ -58,4 +60,4 @@ def test_without_the_extra_it_says_how_to_get_it(missing: str) -> None:
     assert done.stdout.splitlines()[-1] == "3", "computing needs no extra"
     done = subprocess.run([*command, "--server", "http://127.0.0.1:1"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "ellzero: --server needs an optional dependency: pip install 'ellzero[client]'\n"
+    assert done.stderr == f"ellzero: --server needs an optional dependency: {install_hint('client')}\n"

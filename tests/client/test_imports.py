@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from ellzero.core.install_hint import install_hint
+
 
 def python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -40,7 +42,7 @@ print(issubclass(ClientError, Exception))
 @pytest.mark.parametrize("name", ["Client", "AsyncClient"])
 def test_without_the_extra_the_import_says_how_to_get_it(missing: str, name: str) -> None:
     shown = python(f"import sys; sys.modules['{missing}'] = None\nfrom ellzero.client import {name}")
-    expected = f"ellzero.client.{name} needs the Python module {missing}: pip install 'ellzero[client]'"
+    expected = f"ellzero.client.{name} needs the Python module {missing}: {install_hint('client')}"
     assert shown.splitlines()[-1] == f"ellzero.core.errors.MissingExtra: {expected}"
 
 

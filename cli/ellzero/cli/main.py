@@ -9,6 +9,7 @@ import click
 
 from ellzero.cli.registry import COMMANDS, CommandEntry
 from ellzero.core import __version__
+from ellzero.core.install_hint import install_hint
 
 
 class LazyGroup(click.Group):
@@ -75,7 +76,7 @@ def _load(name: str, entry: CommandEntry) -> click.Command:
 
 def _explain_missing(name: str, entry: CommandEntry, missing: ModuleNotFoundError) -> click.Command:
     """A command that says what it needs, whatever it is given."""
-    remedy = f": pip install 'ellzero[{entry.extra}]'" if entry.extra else ", which is not installed"
+    remedy = f": {install_hint(entry.extra)}" if entry.extra else ", which is not installed"
 
     def explain() -> None:
         raise click.ClickException(f"{name} needs the Python module {missing.name}{remedy}")

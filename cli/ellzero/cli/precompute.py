@@ -8,6 +8,7 @@ import click
 
 from ellzero.cli.parameters import Command, Radii, placement_options
 from ellzero.core.execution.placement import Placement, stops_cleanly
+from ellzero.core.install_hint import install_hint
 from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun, format_duration
 from ellzero.precompute import lee2019_run
@@ -109,7 +110,7 @@ def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> 
         return
     name = place.name(plan.seconds)
     if name == "local" and place.lacks_ray(plan.seconds):
-        notify("on one core; with Ray (pip install 'ellzero[cluster]') it would be all of them")
+        notify(f"on one core only; Ray would use all of them: {install_hint('cluster')}")
     with (
         place.executor(plan.seconds) as executor,
         stops_cleanly(lambda: f"after {summary.columns:,} of {plan.columns:,} columns", table.store.uri),

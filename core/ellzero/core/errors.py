@@ -14,6 +14,8 @@ worker process.
 
 from fractions import Fraction
 
+from ellzero.core.install_hint import install_hint
+
 
 class EllzeroError(Exception):
     """Base of everything that ellzero raises on purpose."""
@@ -49,7 +51,7 @@ class MissingExtra(EllzeroError, ImportError):
 
     def __str__(self) -> str:
         missing = f"the Python module {self.module}" if self.module else "an optional dependency"
-        return f"{self.what} needs {missing}: pip install 'ellzero[{self.extra}]'"
+        return f"{self.what} needs {missing}: {install_hint(self.extra)}"
 
 
 class Stopped(EllzeroError):

@@ -24,6 +24,7 @@ from precompute.ray_head import IMAGE_SAYS, Head, ray_head
 from ellzero.certificates import InvalidInput
 from ellzero.cli.registry import COMMANDS
 from ellzero.core.errors import ClusterRefused, ClusterUnreachable
+from ellzero.core.install_hint import install_hint
 from ellzero.precompute.errors import NameTaken, UnknownJob
 from ellzero.precompute.jobs import ray_client
 from ellzero.precompute.jobs.cluster import Cluster, Status, check_name, default_name, requirements, runtime_env
@@ -357,7 +358,7 @@ def test_a_mistake_is_one_line_and_nothing_is_sent(ellzero: Ellzero, line: str, 
 
 def test_without_ray_the_commands_say_what_to_install(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray.job_submission", None)
-    needs = "ellzero: submitting jobs needs an optional dependency: pip install 'ellzero[cluster]'\n"
+    needs = f"ellzero: submitting jobs needs an optional dependency: {install_hint('cluster')}\n"
     assert ellzero(f"submit --address {NOWHERE} {QUICK}") == (1, "", needs)
     assert "--follow" in ellzero("jobs logs --help").out
 

@@ -1,0 +1,67 @@
+"""The command that a missing extra names works where this ellzero was installed from."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ellzero.core.errors import MissingExtra
+from ellzero.core.install_hint import CONSTRAINTS, install_hint, requirement
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def test_the_constraints_that_ship_are_those_of_the_checkout() -> None:
+    assert CONSTRAINTS.read_text() == (REPOSITORY / "constraints.txt").read_text()
+    assert "torch==" in CONSTRAINTS.read_text()
+
+
+def test_a_missing_extra_says_how_to_get_it() -> None:
+    assert str(MissingExtra("plotting", "plot")).endswith(f"optional dependency: {install_hint('plot')}")
+    assert f"--constraint {CONSTRAINTS.resolve()}" in install_hint("plot")
+
+
+@pytest.mark.parametrize(
+    ("direct_url", "expected"),
+    [
+        (None, ["ellzero[plot]"]),
+        ({"url": "file:///there", "dir_info": {"editable": True}}, ["--editable", "/there[plot]"]),
+        ({"url": "file:///there%20too", "dir_info": {}}, ["/there too[plot]"]),
+        ({"url": "file:///gone", "dir_info": {}}, ["ellzero[plot]"]),
+        ({"url": "file:///there/a.whl", "archive_info": {}}, ["ellzero[plot] @ file:///there/a.whl"]),
+        ({"url": "https://host.invalid/a.whl", "archive_info": {}}, ["ellzero[plot] @ https://host.invalid/a.whl"]),
+        (
+            {"url": "https://host.invalid/x.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            ["ellzero[plot] @ git+https://host.invalid/x.git@abc"],
+        ),
+    ],
+)
+def test_it_names_what_ellzero_was_installed_from(
+    direct_url: dict[str, object] | None, expected: list[str], tmp_path: Path
+) -> None:
+    for name in ("there", "there too"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "there" / "a.whl").touch()
+    if direct_url is not None:
+        local = str(direct_url["url"]).replace("file:///", f"file://{tmp_path}/")
+        direct_url = {**direct_url, "url": local}
+    shown = [word.replace(f"{tmp_path}/", "/") for word in requirement("plot", direct_url)]
+    assert shown == expected
+
+
+def test_pip_understands_the_command() -> None:
+    """For an extra whose dependencies are here, so that nothing is fetched."""
+    command = shlex.split(install_hint("plot"))
+    pip = [sys.executable, "-m", "pip"] if command[0] == "pip" else command[:3]
+    rest = [word for word in command[command.index("install") :] if word != "--editable"]
+    done = subprocess.run(
+        [*pip, *rest, "--dry-run", "--no-build-isolation", "--no-index"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+    )
+    assert done.returncode == 0 or "hatchling" in done.stderr, done.stderr
