@@ -15,7 +15,7 @@ from measuring import Line
 from torch import Tensor, nn
 
 from ellzero.smoothing import CertifySettings, DiscreteNoise, SmoothedClassifier, Stopping
-from ellzero.smoothing.data.datasets import binarized
+from ellzero.smoothing.data.datasets import binarize
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.files import ModelCard, load_model
@@ -45,19 +45,19 @@ def _speed(noise: DiscreteNoise) -> Iterator[Line]:
     x = torch.randint(0, noise.levels, (1, 28, 28), dtype=torch.uint8)
     classifier = SmoothedClassifier(_network(), noise, 10, "cpu")
     classifier.certify(x, 100, 1_000, seed=0)
-    voter, plain = classifier.voter, _network()
-    batch = voter.batch_size or 1
+    sampler, plain = classifier.sampler, _network()
+    batch = sampler.batch_size or 1
     bare_network = _network().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     samples = torch.rand(batch, 1, 28, 28).contiguous(memory_format=torch.channels_last)
     whole = bare = loop = 0.0
     votes = batches = 0
     for seed in range(_CERTIFICATIONS):
         start = time.perf_counter()
-        ballot = classifier.ballot(x, CertifySettings.of(_SELECTING, _BOUNDING, "0.001", seed, Stopping.NEVER))
+        task = classifier.task(x, CertifySettings.of(_SELECTING, _BOUNDING, "0.001", seed, Stopping.NEVER))
         whole += time.perf_counter() - start
-        while ballot.result() is None:
-            size = min(batch, (_SELECTING if ballot.done < _SELECTING else ballot.total) - ballot.done)
-            whole += _seconds(lambda ballot=ballot: voter.step([ballot]))  # type: ignore[misc]
+        while task.result() is None:
+            size = min(batch, (_SELECTING if task.done < _SELECTING else task.total) - task.done)
+            whole += _seconds(lambda task=task: sampler.step([task]))  # type: ignore[misc]
             bare += _seconds(lambda size=size: _bare_batch(bare_network, samples[:size]))  # type: ignore[misc]
             loop += _seconds(lambda size=size: _plain_batch(plain, x, noise, size))  # type: ignore[misc]
             votes += size
@@ -103,7 +103,7 @@ def _plain_batch(model: nn.Module, x: Tensor, noise: DiscreteNoise, size: int) -
 def _stops() -> Iterator[Line]:
     """A mixed set: digits under noise, of which some are certain, some doubtful and some wrong."""
     noise = DiscreteNoise(1, "0.9")
-    train, test = (binarized(load_data("digits", split), 8) for split in ("train", "test"))
+    train, test = (binarize(load_data("digits", split), 8) for split in ("train", "test"))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "digits.safetensors"
         card = ModelCard("mlp", train.shape, 10, 2)

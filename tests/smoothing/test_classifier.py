@@ -35,7 +35,7 @@ from ellzero.smoothing import (
 )
 from ellzero.smoothing.errors import ModelFailed, NoSuchDevice, OutOfMemory
 from ellzero.smoothing.noise import random_streams
-from ellzero.smoothing.sampling.stopping_rules import Stopping, Tally, rule_for
+from ellzero.smoothing.sampling.stopping_rules import Stopping, Tally, make_rule
 
 NOISE = Noise(3, "0.7")
 
@@ -55,20 +55,20 @@ def untimed(result: Certified) -> Certified:
     return replace(result, seconds=0.0)
 
 
-def certify_all(batch_size: int | None, xs: list[Tensor], question: CertifySettings, d: int = 8) -> list[Certified]:
+def certify_all(batch_size: int | None, xs: list[Tensor], settings: CertifySettings, d: int = 8) -> list[Certified]:
     classifier = SmoothedClassifier(Counting(d, 3), NOISE, 3, feed="levels", batch_size=batch_size)
-    return [untimed(result) for result in classifier.certify_many(xs, question)]
+    return [untimed(result) for result in classifier.certify_many(xs, settings)]
 
 
 @pytest.mark.parametrize("stopping", list(Stopping))
 def test_results_do_not_depend_on_batches_packing_or_order(small_blocks: None, stopping: str) -> None:
-    xs, question = inputs(7), CertifySettings.of(20, 700, "0.01", 3, stopping)
-    expected = certify_all(None, xs, question)
+    xs, settings = inputs(7), CertifySettings.of(20, 700, "0.01", 3, stopping)
+    expected = certify_all(None, xs, settings)
     assert len({result.drawn for result in expected}) > (1 if stopping != "never" else 0)
     for batch_size in (1, 5, 64, 1_000):
-        assert certify_all(batch_size, xs, question) == expected
-    assert certify_all(64, xs[::-1], question) == expected[::-1]
-    assert [certify_all(64, [x], question)[0] for x in xs] == expected
+        assert certify_all(batch_size, xs, settings) == expected
+    assert certify_all(64, xs[::-1], settings) == expected[::-1]
+    assert [certify_all(64, [x], settings)[0] for x in xs] == expected
 
 
 def test_another_seed_noise_or_input_has_other_votes() -> None:
@@ -115,14 +115,14 @@ def test_a_rule_is_over_exactly_when_no_votes_can_change_the_radius(
     for_a = data.draw(st.integers(0, drawn))
     for_b = data.draw(st.integers(0, drawn - for_a))
     tally = Tally((for_b, for_a, drawn - for_a - for_b), 1, n)
-    rule = rule_for(noise, 9, n, failure, Stopping.SETTLED, runner_up)
+    rule = make_rule(noise, 9, n, failure, Stopping.SETTLED, runner_up)
     ends = set()
     for more_a in range(tally.undrawn + 1):
         for more_b in {0, tally.undrawn - more_a} if runner_up else {0}:
             rest = tally.undrawn - more_a - more_b
             final = Tally((for_b + more_b, for_a + more_a, tally.counts[2] + rest), 1, n)
-            ends.add(rule.verdict(final).radius)
-    assert rule.over(tally) is (len(ends) == 1)
+            ends.add(rule.certify(final).radius)
+    assert rule.is_finished(tally) is (len(ends) == 1)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -231,7 +231,7 @@ def test_a_compiled_model_is_given_one_shape_only() -> None:
     classifier = SmoothedClassifier(model, NOISE, 3, feed="levels", batch_size=64)
     expected = untimed(classifier.certify(inputs(1)[0], 20, 700, seed=1))
     padded = SmoothedClassifier(model, NOISE, 3, feed="levels", batch_size=64)
-    padded.voter.options = replace(padded.voter.options, compile=True)
+    padded.sampler.options = replace(padded.sampler.options, compile=True)
     model.calls.clear()
     assert untimed(padded.certify(inputs(1)[0], 20, 700, seed=1)) == expected
     assert set(model.calls) == {64}
@@ -311,10 +311,10 @@ ERRORS_OF_MEMORY: list[Callable[[], Exception]] = [
 
 @pytest.mark.parametrize("error", ERRORS_OF_MEMORY)
 def test_a_batch_that_does_not_fit_is_halved_and_changes_nothing(error: Callable[[], Exception]) -> None:
-    xs, question = inputs(3), CertifySettings.of(20, 700, "0.01", 3)
+    xs, settings = inputs(3), CertifySettings.of(20, 700, "0.01", 3)
     classifier = SmoothedClassifier(Hungry(10, error), NOISE, 3, feed="levels", batch_size=256)
-    assert [untimed(result) for result in classifier.certify_many(xs, question)] == certify_all(None, xs, question)
-    assert classifier.voter.batch_size == 8
+    assert [untimed(result) for result in classifier.certify_many(xs, settings)] == certify_all(None, xs, settings)
+    assert classifier.sampler.batch_size == 8
     hopeless = SmoothedClassifier(Hungry(0, error), NOISE, 3, feed="levels", batch_size=256)
     with pytest.raises(OutOfMemory, match="with a single sample"):
         hopeless.predict(xs[0])
@@ -330,8 +330,8 @@ def test_memory_really_runs_out_and_is_survived() -> None:
 
     classifier = SmoothedClassifier(Greedy(), NOISE, 2, feed="levels", batch_size=1 << 20)
     assert classifier.predict(inputs(1)[0], 300, seed=1).counts == (300, 0)
-    assert classifier.voter.batch_size is not None
-    assert classifier.voter.batch_size < 1 << 20
+    assert classifier.sampler.batch_size is not None
+    assert classifier.sampler.batch_size < 1 << 20
 
 
 class FailsOnce(DiscreteNoise):
@@ -350,16 +350,16 @@ def test_a_block_that_could_not_be_drawn_is_drawn_again_and_no_other_takes_its_p
     noise = FailsOnce(3, "0.7")
     noise.__dict__["fails"] = iter([False] * block + [True])
     classifier = SmoothedClassifier(Counting(8, 3), noise, 3, feed="levels", batch_size=8)
-    xs, question = inputs(2), CertifySettings.of(8, 40, "0.01", 3, "never")
-    assert [untimed(result) for result in classifier.certify_many(xs, question)] == certify_all(8, xs, question)
+    xs, settings = inputs(2), CertifySettings.of(8, 40, "0.01", 3, "never")
+    assert [untimed(result) for result in classifier.certify_many(xs, settings)] == certify_all(8, xs, settings)
 
 
 def test_threads_that_share_a_classifier_do_not_share_votes(small_blocks: None) -> None:
     classifier = SmoothedClassifier(Counting(8, 3), NOISE, 3, feed="levels", batch_size=8)
-    xs, question = inputs(6), CertifySettings.of(20, 400, "0.01", 3, "never")
-    expected = certify_all(None, xs, question)
+    xs, settings = inputs(6), CertifySettings.of(20, 400, "0.01", 3, "never")
+    expected = certify_all(None, xs, settings)
     with ThreadPoolExecutor(6) as pool:
-        found = pool.map(lambda x: untimed(next(classifier.certify_many([x], question))), xs)
+        found = pool.map(lambda x: untimed(next(classifier.certify_many([x], settings))), xs)
         assert list(found) == expected
 
 
@@ -384,7 +384,7 @@ def test_an_automatic_batch_suits_the_model() -> None:
     wide = SmoothedClassifier(nn.Sequential(nn.Flatten(), nn.Linear(8, 400_000), nn.Linear(400_000, 2)), NOISE, 2)
     for classifier, batch_size in ((thin, 1_024), (wide, 8)):
         classifier.predict(inputs(1)[0], 10)
-        assert classifier.voter.batch_size == batch_size
+        assert classifier.sampler.batch_size == batch_size
 
 
 def test_progress_is_told_up_to_the_end() -> None:

@@ -25,8 +25,8 @@ def certified_share(stopping: str, runner_up: bool, r: int, runs: int) -> Fracti
     x = torch.tensor([0, 1])
     assert smoothed(model, noise, (0, 1))[0] == Fraction(5, 6) == single_threshold.threshold(noise, 1)
     classifier = SmoothedClassifier(model, noise, 2, feed="levels")
-    questions = (CertifySettings.of(10, N, FAILURE, seed, stopping, runner_up) for seed in range(runs))
-    results = classifier.voter.run(classifier.ballot(x, question) for question in questions)
+    settings = (CertifySettings.of(10, N, FAILURE, seed, stopping, runner_up) for seed in range(runs))
+    results = classifier.sampler.run(classifier.task(x, settings) for settings in settings)
     certified = sum(result.radius is not None and result.radius >= r and result.prediction == 0 for result in results)
     return Fraction(certified, runs)
 
@@ -95,9 +95,9 @@ def test_a_radius_never_exceeds_the_exhaustive_truth(
     classifier = SmoothedClassifier(model, noise, classes, feed="levels")
     if runner_up and stopping == "anytime":
         stopping = "settled"
-    question = CertifySettings.of(20, 2_000, Fraction(1, 10**9), draw(10**6), stopping, runner_up)
+    settings = CertifySettings.of(20, 2_000, Fraction(1, 10**9), draw(10**6), stopping, runner_up)
     chosen = [model.space[draw(len(model.space))] for _ in range(6)]
-    for x, result in zip(chosen, classifier.certify_many(map(torch.tensor, chosen), question), strict=True):
+    for x, result in zip(chosen, classifier.certify_many(map(torch.tensor, chosen), settings), strict=True):
         assert (result.prediction == ABSTAIN) is (result.radius is None)
         if result.radius is None:
             continue

@@ -99,8 +99,8 @@ def certify_command(
     check_fit(card, loaded, int(described["levels"]), data.uri)
     if not place.is_cluster:
         find_device(device)
-    records = ResultStore(out)
-    known = records.manifest() or {}
+    store = ResultStore(out)
+    known = store.manifest() or {}
     chosen = seed if seed is not None else known.get("seed", secrets.randbits(63))
     run = DatasetRun(
         model=str(path.absolute()),
@@ -109,7 +109,7 @@ def certify_command(
         source=source,
         data_digest=loaded.digest,
         noise=described,
-        question=CertifySettings.of(n0, n, failure, chosen, stopping, runner_up),
+        settings=CertifySettings.of(n0, n, failure, chosen, stopping, runner_up),
         device=device,
         batch_size=batch_size,
         autocast=autocast,
@@ -120,38 +120,38 @@ def certify_command(
     place.check()
     # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
     trial = replace(run, device="auto" if place.is_cluster else device, compile=False).classifier()
-    trial.ballot(loaded.inputs([0])[0], run.question)
-    records.begin(run.manifest(card, loaded))
-    wanted = parts(set(range(inputs)) - records.present())
+    trial.task(loaded.inputs([0])[0], run.settings)
+    store.begin(run.manifest(card, loaded))
+    wanted = parts(set(range(inputs)) - store.present())
     missing = sum(map(len, wanted))
     if not missing:
-        click.echo(f"{records.uri}: all {count_noun(inputs, 'input')} are certified already")
+        click.echo(f"{store.uri}: all {count_noun(inputs, 'input')} are certified already")
         return
-    seconds = missing * (run.question.n0 + run.question.n) / votes_per_second(trial, loaded)
-    _certify(run, records, wanted, seconds, place, cores)
+    seconds = missing * (run.settings.n0 + run.settings.n) / votes_per_second(trial, loaded)
+    _certify(run, store, wanted, seconds, place, cores)
 
 
 def _certify(
-    run: DatasetRun, records: ResultStore, wanted: list[range], seconds: float, place: Placement, cores: int
+    run: DatasetRun, store: ResultStore, wanted: list[range], seconds: float, place: Placement, cores: int
 ) -> None:
-    question, missing = run.question, sum(map(len, wanted))
+    settings, missing = run.settings, sum(map(len, wanted))
     name = place.name(seconds)
-    announce(f"{count_noun(missing, 'input')}, at most {question.n:,} votes each", seconds)
+    announce(f"{count_noun(missing, 'input')}, at most {settings.n:,} votes each", seconds)
     done = drawn = 0
     with (
         place.executor(seconds) as executor,
-        stops_cleanly(lambda: f"after {done:,} of {missing:,} inputs", records.uri),
+        stops_cleanly(lambda: f"after {done:,} of {missing:,} inputs", store.uri),
         show_progress(missing, "inputs") as bar,
     ):
         share = WorkerResources(
             cores, min(1, executor.gpus) if run.device == "auto" else int(run.device.startswith("cuda"))
         )
         threads = cores if name == "ray" and not share.gpus else None
-        for receipt in certify_parts(run, records, wanted, executor, share, threads):
+        for receipt in certify_parts(run, store, wanted, executor, share, threads):
             done += receipt.inputs
             drawn += receipt.drawn
             bar.advance(receipt.inputs, done)
     click.echo(
-        f"{records.uri}: {count_noun(done, 'input')} certified, {drawn / (done * question.n):.0%} of their votes drawn"
+        f"{store.uri}: {count_noun(done, 'input')} certified, {drawn / (done * settings.n):.0%} of their votes drawn"
     )
-    click.echo(f"next: ellzero report {records.uri}")
+    click.echo(f"next: ellzero report {store.uri}")

@@ -13,7 +13,7 @@ from ellzero.core.numbers import read_integer
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.loading import SPLITS
 from ellzero.smoothing.errors import BadData
-from ellzero.smoothing.noise.registry import FAMILIES, noise_from
+from ellzero.smoothing.noise.registry import FAMILIES, make_noise
 from ellzero.smoothing.runs.dataset_run import DataSource
 
 _ALLOW = "ELLZERO_ALLOW_FACTORIES"
@@ -65,7 +65,7 @@ class NoiseOptions:
             raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are no images", unit)
         channels = data.shape[0] if unit == "pixel" else 1
         described = {"family": family, name: value, "unit": unit, "levels": self._levels(data), "channels": channels}
-        return dict(noise_from(described).description())
+        return dict(make_noise(described).description())
 
     def _amount(self, family: str) -> str | None:
         """The one that is the family's; those of others would mean nothing."""

@@ -13,7 +13,7 @@ from ellzero.core.errors import MissingExtra
 from ellzero.core.numbers import read_integer
 from ellzero.core.progress import notify
 from ellzero.smoothing.errors import BadResults
-from ellzero.smoothing.noise.registry import in_words
+from ellzero.smoothing.noise.registry import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
 from ellzero.smoothing.runs.plots import plot_reports
 from ellzero.smoothing.runs.result_store import ResultStore
@@ -35,11 +35,11 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as
     last = None if r_max is None else read_integer(r_max, "r_max", 0, 10_000)
     reports: dict[str, Report] = {}
     for uri in results:
-        records = ResultStore(uri)
-        manifest = records.manifest()
+        store = ResultStore(uri)
+        manifest = store.manifest()
         if manifest is None:
             raise BadResults(uri, "holds no results of ellzero")
-        table = records.table()
+        table = store.table()
         columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
         report = summarize([Outcome(*row) for row in zip(*columns, strict=True)], last)
         reports[uri] = report
@@ -64,7 +64,7 @@ def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float, d
     model, data = run["model"], run["data"]
     click.echo(f"{uri}: {model['name']} ({model['architecture']}) on {data['name']}, {data['split']}")
     click.echo(
-        f"{in_words(run['noise'])}, d = {d}; failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} of them drawn"
+        f"{describe_noise(run['noise'])}, d = {d}; failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} drawn"
     )
     click.echo(f"inputs {report.inputs:,}, abstained {report.abstained:,}, wrong {report.wrong:,}")
     click.echo(

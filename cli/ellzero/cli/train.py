@@ -14,7 +14,7 @@ from ellzero.core.text import count_noun
 from ellzero.smoothing.models.architectures import ARCHITECTURES
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import ModelCard
-from ellzero.smoothing.noise.registry import in_words, noise_from
+from ellzero.smoothing.noise.registry import describe_noise, make_noise
 from ellzero.smoothing.training import Epoch, Recipe, Training
 
 
@@ -55,7 +55,7 @@ def train_command(
     source = data.source(noise.k)
     found = find_device(device)
     loaded = source.load()
-    drawn = noise_from(noise.description({}, loaded))
+    drawn = make_noise(noise.description({}, loaded))
     recipe = Recipe(epochs=epochs, batch=batch, rate=rate, decay_every=decay_every, seed=seed)
     target = out or Path("models") / f"{Path(data.uri).stem}.safetensors"
     card = ModelCard(
@@ -70,7 +70,7 @@ def train_command(
     )
     training = Training(loaded, drawn, card, recipe, target, found, allowed=allowed)
     notify(
-        f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {in_words(drawn.description())}, "
+        f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {describe_noise(drawn.description())}, "
         f"{count_noun(recipe.epochs, 'epoch')} on {found}"
     )
     saved = training.run(_print_epoch, _Steps())

@@ -60,7 +60,7 @@ class SmoothedClassifier:
             autocast=autocast_type(autocast, self.device),
             compile=compile,
         )
-        self.voter = NoisySampler(model, self.noise.levels, self.num_classes, self.device, options)
+        self.sampler = NoisySampler(model, self.noise.levels, self.num_classes, self.device, options)
 
     def predict(
         self,
@@ -76,8 +76,8 @@ class SmoothedClassifier:
         It abstains unless the class with most votes beats the second one in a two-sided binomial test.
         """
         levels = self.levels(x)
-        ballot = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed))
-        return next(self._run([ballot], progress))
+        task = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed))
+        return next(self._run([task], progress))
 
     def certify(
         self,
@@ -96,18 +96,18 @@ class SmoothedClassifier:
         n0 votes select the class; n *fresh* ones bound its probability (one-sided Clopper–Pearson) and the radius is
         read off the integers k*_r. ``runner_up`` bounds all other classes too, which can certify where p ≤ 1/2.
         """
-        question = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up)
-        return next(self._run([self.ballot(x, question)], progress))
+        settings = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up)
+        return next(self._run([self.task(x, settings)], progress))
 
     def certify_many(
-        self, inputs: Iterable[InputLike], question: CertifySettings, progress: Progress | None = None
+        self, inputs: Iterable[InputLike], settings: CertifySettings, progress: Progress | None = None
     ) -> Iterator[Certified]:
         """The same for many inputs, in their order; small ones share batches."""
-        return self._run((self.ballot(x, question) for x in inputs), progress)
+        return self._run((self.task(x, settings) for x in inputs), progress)
 
-    def ballot(self, x: InputLike, question: CertifySettings) -> CertifyTask:
-        """The vote on an input, to be run by `voter`, together with others perhaps."""
-        return CertifyTask(self.levels(x), self.noise, self.num_classes, question)
+    def task(self, x: InputLike, settings: CertifySettings) -> CertifyTask:
+        """The vote on an input, to be run by `sampler`, together with others perhaps."""
+        return CertifyTask(self.levels(x), self.noise, self.num_classes, settings)
 
     def levels(self, x: InputLike) -> Tensor:
         """An input as the levels that noise is put on, checked."""
@@ -115,10 +115,10 @@ class SmoothedClassifier:
         self.noise.check_shape(levels.shape)
         return levels
 
-    def _run(self, ballots: Iterable[SamplingTask[R]], progress: Progress | None) -> Iterator[R]:
+    def _run(self, tasks: Iterable[SamplingTask[R]], progress: Progress | None) -> Iterator[R]:
         if progress is None:
-            return self.voter.run(ballots)
-        return self.voter.run(ballots, lambda ballot: progress(ballot.done, ballot.total))
+            return self.sampler.run(tasks)
+        return self.sampler.run(tasks, lambda task: progress(task.done, task.total))
 
 
 def _seed(seed: int | None) -> int:

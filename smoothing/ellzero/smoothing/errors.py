@@ -79,7 +79,7 @@ class Diverged(SmoothingError, ArithmeticError):
 
 
 class SchedulerFull(SmoothingError):
-    """``open`` ballots are under way, and ``most`` are taken at once."""
+    """``open`` tasks are under way, and ``most`` are taken at once."""
 
     def __init__(self, open_ballots: int, most: int) -> None:
         super().__init__(open_ballots, most)

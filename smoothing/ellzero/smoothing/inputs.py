@@ -43,14 +43,14 @@ def read_levels(x: InputLike, levels: int) -> Tensor:
         raise InvalidInput("x", "an input with at least one coordinate", tuple(tensor.shape))
     if tensor.is_complex() or tensor.is_quantized:
         raise InvalidInput("x", "integers, or floats scaled to [0, 1]", str(tensor.dtype))
-    whole = _unscaled(tensor, levels) if tensor.is_floating_point() else tensor.to(torch.int64)
+    whole = _unscale(tensor, levels) if tensor.is_floating_point() else tensor.to(torch.int64)
     low, high = int(whole.min()), int(whole.max())
     if low < 0 or high >= levels:
         raise InvalidInput("x", f"levels from 0 to {levels - 1}", low if low < 0 else high)
     return whole.to(getattr(torch, level_kind(levels))).contiguous()
 
 
-def to_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
+def prepare_for_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
     """Noisy samples as a model takes them; those of continuous noise are scaled already."""
     if samples.is_floating_point():
         return samples
@@ -77,7 +77,7 @@ def _tensor(x: InputLike) -> Tensor:
         raise InvalidInput("x", "an array of numbers of one shape", str(x)[:40]) from None
 
 
-def _unscaled(values: Tensor, levels: int) -> Tensor:
+def _unscale(values: Tensor, levels: int) -> Tensor:
     k = levels - 1
     if not bool(torch.isfinite(values).all()):
         raise InvalidInput("x", "finite numbers", "NaN or infinity")

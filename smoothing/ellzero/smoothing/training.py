@@ -19,7 +19,7 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.errors import BadModelFile, Diverged
-from ellzero.smoothing.inputs import Feed, to_model
+from ellzero.smoothing.inputs import Feed, prepare_for_model
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.files import ModelCard, check_model_path, save_model, write_file
 from ellzero.smoothing.noise.base import NoiseFamily
@@ -176,9 +176,9 @@ class _Run:
             step_done(number * self.steps + step + 1, self.recipe.epochs * self.steps, loss.item())
         self.scheduler.step()
         count = len(order)
-        return Epoch(number + 1, loss_sum / count, right / count, self._validated(), time.perf_counter() - start)
+        return Epoch(number + 1, loss_sum / count, right / count, self._validate(), time.perf_counter() - start)
 
-    def _validated(self) -> float:
+    def _validate(self) -> float:
         """The same noisy samples after every epoch."""
         self.network.eval()
         with torch.inference_mode():
@@ -195,7 +195,7 @@ class _Run:
             levels = torch.from_numpy(self.data.inputs(chosen)).to(self.device)
             noisy = self.noise.sample_batch(levels, open_source(key, stage, step, self.device))
             labels = torch.from_numpy(self.data.labels[chosen]).to(self.device)
-            yield to_model(noisy, self.noise.levels, Feed.of(self.card.feed)), labels
+            yield prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed)), labels
 
     def _generator(self, purpose: str) -> np.random.Generator:
         digest = hashlib.blake2b(f"{self.recipe.seed} {purpose}".encode(), digest_size=16).digest()

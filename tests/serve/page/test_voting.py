@@ -13,7 +13,7 @@ from serve.page.view import WAIT_MS, NewView, View, needs_chromium
 from serve.voting_models import add_digits
 
 from ellzero.smoothing import CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
-from ellzero.smoothing.data.datasets import binarized
+from ellzero.smoothing.data.datasets import binarize
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.models.files import load_model, save_model
 
@@ -54,7 +54,7 @@ def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) 
     voting.says("voting-progress", "votes were needed; seed ")
     said = voting.at("voting-progress").inner_text()
     seed = int(re.search(r"seed (\d+)", said)[1])  # type: ignore[index]
-    data = binarized(load_data("digits", "test"), 8)
+    data = binarize(load_data("digits", "test"), 8)
     fourth = data.inputs([data.labels.tolist().index(4)])[0]
     classifier = SmoothedClassifier(load_model(models / "digits.safetensors").network, DiscreteNoise(1, "0.99"), 10)
     (result,) = classifier.certify_many([fourth], CertifySettings.of(100, 3_000, "0.001", seed))

@@ -20,7 +20,7 @@ from pyarrow import fs
 from s3_server import S3Place
 
 from ellzero.certificates import EllzeroError, InvalidInput
-from ellzero.smoothing.data.datasets import ArrayData, DataSet, binarized
+from ellzero.smoothing.data.datasets import ArrayData, DataSet, binarize
 from ellzero.smoothing.data.folders import ImageFolder
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.errors import BadData
@@ -839,7 +839,7 @@ def small(arrays: NDArray[Any] = LEVELS, labels: NDArray[np.int64] = Y, levels: 
 
 @pytest.mark.parametrize("threshold", [1, 2, 3])
 def test_bits_are_one_from_the_threshold_on(threshold: int) -> None:
-    bits = binarized(small(), threshold)
+    bits = binarize(small(), threshold)
     assert bits.levels == 2
     assert everything(bits).dtype == np.uint8
     assert everything(bits).tolist() == [[int(level >= threshold) for level in row] for row in X.tolist()]
@@ -850,14 +850,14 @@ def test_bits_are_one_from_the_threshold_on(threshold: int) -> None:
 
 def test_images_can_be_made_bits(tmp_path: Path) -> None:
     pixels = picture(tmp_path / "a" / "1.png", 16, 16)
-    bits = binarized(load_data(str(tmp_path), image_size=14), 128)
+    bits = binarize(load_data(str(tmp_path), image_size=14), 128)
     assert np.array_equal(everything(bits)[0], (pixels[1:15, 1:15] >= 128).transpose(2, 0, 1))
 
 
 @pytest.mark.parametrize("threshold", [0, -1, 4, 1_000])
 def test_a_threshold_that_makes_all_bits_equal_is_refused(threshold: int) -> None:
     with pytest.raises(InvalidInput) as refused:
-        binarized(small(), threshold)
+        binarize(small(), threshold)
     assert str(refused.value) == f"binarize must be a level from 1 to 3; got {threshold}"
 
 

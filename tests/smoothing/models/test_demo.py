@@ -6,10 +6,10 @@ from pathlib import Path
 from command_line import Ellzero
 
 from ellzero.smoothing import CertifySettings, SmoothedClassifier
-from ellzero.smoothing.data.datasets import binarized
+from ellzero.smoothing.data.datasets import binarize
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.models.files import DEMO_MODELS, find_model, load_model, model_names
-from ellzero.smoothing.noise.registry import noise_from
+from ellzero.smoothing.noise.registry import make_noise
 
 
 def test_it_is_small_and_comes_with_the_package() -> None:
@@ -23,8 +23,8 @@ def test_it_does_what_its_card_says() -> None:
     card = saved.card
     assert (card.data, card.binarize, card.shape, card.levels) == ("digits", 8, (1, 8, 8), 2)
     assert card.binarize is not None
-    data = binarized(load_data(card.data, "test"), card.binarize)
-    classifier = SmoothedClassifier(saved.network, noise_from(card.noise), card.num_classes, "cpu")
+    data = binarize(load_data(card.data, "test"), card.binarize)
+    classifier = SmoothedClassifier(saved.network, make_noise(card.noise), card.num_classes, "cpu")
     found = list(classifier.certify_many(data.inputs(range(60)), CertifySettings.of(100, 2_000, "0.001", 5)))
     right = [result for result, label in zip(found, data.labels, strict=False) if result.prediction == label]
     assert len(right) > 45

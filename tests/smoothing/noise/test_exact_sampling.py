@@ -12,7 +12,7 @@ from scipy import stats
 from torch import Tensor
 
 from ellzero.smoothing import DiscreteNoise, Unit
-from ellzero.smoothing.noise.exact_sampling import coins, uniform_levels
+from ellzero.smoothing.noise.exact_sampling import sample_coins, sample_levels
 from ellzero.smoothing.noise.random_streams import Array, DeviceRandomSource, Kind, RandomSource, Stage, open_source
 
 CPU = torch.device("cpu")
@@ -53,13 +53,13 @@ def test_of_all_words_the_right_number_decides_for_true(share: Fraction) -> None
     scaled = share * 2**8
     whole = int(scaled)
     if scaled == whole:
-        assert int(coins(Script(ALL_BYTES), share, 2**8).sum()) == whole
+        assert int(sample_coins(Script(ALL_BYTES), share, 2**8).sum()) == whole
         return
     below = int((scaled - whole) * 2**62)
     for more, true in ((below - 1, 1), (below + 1, 0)):
         if 0 <= more < 2**62:
             script = Script(ALL_BYTES, torch.tensor([more]))
-            assert int(coins(script, share, 2**8).sum()) == whole + true
+            assert int(sample_coins(script, share, 2**8).sum()) == whole + true
 
 
 def test_a_tie_is_broken_as_often_as_it_needs() -> None:
@@ -68,18 +68,18 @@ def test_a_tie_is_broken_as_often_as_it_needs() -> None:
     bits = int((share * 2**8 % 1) * 2**62)
     later = int((share * 2**70 % 1) * 2**62)
     script = Script(first, torch.tensor([bits, bits - 1, bits, bits + 1]), torch.tensor([later - 1, later + 1]))
-    assert coins(script, share, 4).tolist() == [True, True, False, False]
+    assert sample_coins(script, share, 4).tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize("levels", [2, 3, 17, 100, 128, 129, 255, 256])
 def test_every_level_has_the_same_number_of_words(levels: int) -> None:
     if levels & (levels - 1) == 0:
-        drawn = uniform_levels(Script(ALL_BYTES), levels, 256)
+        drawn = sample_levels(Script(ALL_BYTES), levels, 256)
         counts = torch.bincount(drawn.to(torch.int64))
     else:
         end = 2**15 // levels * levels
         again = torch.arange(2 * (2**15 - end), dtype=torch.int16) % levels  # what is beyond the end is drawn anew
-        drawn = uniform_levels(Script(ALL_SHORTS, again), levels, 2**16)
+        drawn = sample_levels(Script(ALL_SHORTS, again), levels, 2**16)
         taken = torch.bincount(again.to(torch.int64), minlength=levels)
         counts = torch.bincount(drawn.to(torch.int64)) - taken
     assert counts.tolist() == [int(counts[0])] * levels
@@ -88,7 +88,7 @@ def test_every_level_has_the_same_number_of_words(levels: int) -> None:
 def test_words_drawn_anew_may_be_beyond_the_end_again() -> None:
     words = torch.tensor([2**15 - 1, 5], dtype=torch.int16)
     beyond, fine = torch.tensor([2**15 - 1], dtype=torch.int16), torch.tensor([18], dtype=torch.int16)
-    assert uniform_levels(Script(words, beyond, fine), 17, 2).tolist() == [1, 5]
+    assert sample_levels(Script(words, beyond, fine), 17, 2).tolist() == [1, 5]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_whether_a_coordinate_stays_does_not_depend_on_what_it_would_become() ->
     """The same words must not decide both."""
     x = torch.zeros(1_024, dtype=torch.uint8)
     words = source(3)
-    kept = coins(words, Fraction(1, 2), x.numel() * 512)
-    values = uniform_levels(words, 256, x.numel() * 512)
+    kept = sample_coins(words, Fraction(1, 2), x.numel() * 512)
+    values = sample_levels(words, 256, x.numel() * 512)
     table = np.bincount(kept.astype(np.int64) * 8 + values // 32, minlength=16).reshape(2, 8)
     assert stats.chi2_contingency(table).pvalue > SURE

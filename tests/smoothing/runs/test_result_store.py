@@ -38,15 +38,15 @@ ABSTAINED = replace(RESULT, prediction=-1, radius=None, upper_bound=0.4, other_r
 
 
 def test_what_was_written_is_read_in_order_and_once(tmp_path: Path) -> None:
-    records = ResultStore(str(tmp_path / "results"))
-    assert records.manifest() is None
-    records.begin(RUN)
-    records.write([(16, 0, ABSTAINED), (17, 1, RESULT)])
-    records.write([(0, 1, RESULT), (1, 1, RESULT)])
-    records.write([(0, 1, RESULT), (1, 1, RESULT)])  # a worker that did it again
-    records.write([(1, 1, RESULT), (2, 1, RESULT)])  # somebody who cut it otherwise
-    assert records.present() == {0, 1, 2, 16, 17}
-    table = records.table()
+    store = ResultStore(str(tmp_path / "results"))
+    assert store.manifest() is None
+    store.begin(RUN)
+    store.write([(16, 0, ABSTAINED), (17, 1, RESULT)])
+    store.write([(0, 1, RESULT), (1, 1, RESULT)])
+    store.write([(0, 1, RESULT), (1, 1, RESULT)])  # a worker that did it again
+    store.write([(1, 1, RESULT), (2, 1, RESULT)])  # somebody who cut it otherwise
+    assert store.present() == {0, 1, 2, 16, 17}
+    table = store.table()
     assert table["index"].to_pylist() == [0, 1, 2, 16, 17]
     assert table["radius"].to_pylist() == [2, 2, 2, None, 2]
     assert table["prediction"].to_pylist() == [1, 1, 1, -1, 1]
@@ -55,9 +55,9 @@ def test_what_was_written_is_read_in_order_and_once(tmp_path: Path) -> None:
 
 
 def test_others_can_read_the_parts(tmp_path: Path) -> None:
-    records = ResultStore(str(tmp_path))
-    records.begin(RUN)
-    records.write([(0, 1, RESULT), (1, 1, ABSTAINED)])
+    store = ResultStore(str(tmp_path))
+    store.begin(RUN)
+    store.write([(0, 1, RESULT), (1, 1, ABSTAINED)])
     query = (
         f"select avg(radius), count(*), sum(case when prediction = label then 1 else 0 end) from '{tmp_path}/*.parquet'"
     )
@@ -66,11 +66,11 @@ def test_others_can_read_the_parts(tmp_path: Path) -> None:
 
 
 def test_results_go_on_only_with_the_same_run(tmp_path: Path) -> None:
-    records = ResultStore(str(tmp_path))
-    records.begin(RUN)
-    records.begin(RUN)
+    store = ResultStore(str(tmp_path))
+    store.begin(RUN)
+    store.begin(RUN)
     with pytest.raises(BadResults, match="holds another run: n is 100 there and 200 here; give another --out"):
-        records.begin({**RUN, "n": 200})
+        store.begin({**RUN, "n": 200})
 
 
 @pytest.mark.parametrize(
@@ -83,20 +83,20 @@ def test_results_go_on_only_with_the_same_run(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_results_are_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    records = ResultStore(str(tmp_path))
-    records.begin(RUN)
+    store = ResultStore(str(tmp_path))
+    store.begin(RUN)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadResults, match=message):
-        records.table() if name.startswith("part") else records.begin(RUN)
+        store.table() if name.startswith("part") else store.begin(RUN)
 
 
 def test_a_part_must_hold_what_its_name_promises(tmp_path: Path) -> None:
-    records = ResultStore(str(tmp_path))
-    records.begin(RUN)
-    name = records.write([(0, 1, RESULT), (1, 1, RESULT)])
+    store = ResultStore(str(tmp_path))
+    store.begin(RUN)
+    name = store.write([(0, 1, RESULT), (1, 1, RESULT)])
     (tmp_path / name).rename(tmp_path / "part-000000000-000000002.parquet")
     with pytest.raises(BadResults, match="does not hold the inputs that its name promises"):
-        records.table()
+        store.table()
 
 
 def test_a_part_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
@@ -115,19 +115,19 @@ def test_a_part_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> N
 
 
 def test_parts_without_a_run_are_not_taken_over(tmp_path: Path) -> None:
-    records = ResultStore(str(tmp_path))
+    store = ResultStore(str(tmp_path))
     with pytest.raises(BadResults, match="holds no results yet"):
-        records.table()
-    records.write([(0, 1, RESULT)])
+        store.table()
+    store.write([(0, 1, RESULT)])
     with pytest.raises(BadResults, match=r"has parts of results, but no run\.json"):
-        records.begin(RUN)
+        store.begin(RUN)
 
 
 def test_on_an_object_store_too(s3_place: S3Place) -> None:
     place = s3_place()
-    records = ResultStore(place)
-    records.begin(RUN)
-    records.write([(0, 1, RESULT)])
+    store = ResultStore(place)
+    store.begin(RUN)
+    store.write([(0, 1, RESULT)])
     assert ResultStore(place).table()["index"].to_pylist() == [0]
 
 

@@ -6,13 +6,13 @@ from typing import Any
 from ellzero.core.errors import InvalidInput
 from ellzero.serve.lookup.request_models import Exact
 from ellzero.serve.platform.problems import HttpProblem
-from ellzero.smoothing.data.datasets import ArrayData, binarized
+from ellzero.smoothing.data.datasets import ArrayData, binarize
 from ellzero.smoothing.data.loading import DIGITS, load_data
 from ellzero.smoothing.inputs import read_levels
 from ellzero.smoothing.models.files import ModelCard
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
-from ellzero.smoothing.noise.registry import noise_from
+from ellzero.smoothing.noise.registry import make_noise
 
 
 def noise_for(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
@@ -24,7 +24,7 @@ def noise_for(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
         trained["alpha"] = alpha
     elif trained["family"] == "discrete" and "alpha" not in trained:
         raise InvalidInput("alpha", "given: the model does not say what it was trained with", None)
-    return noise_from(trained)
+    return make_noise(trained)
 
 
 def examples_of(name: str, card: ModelCard) -> ArrayData:
@@ -51,7 +51,7 @@ def noisy_example(examples: ArrayData, example: int, noise: NoiseFamily, seed: i
 def _one_of_each(threshold: int | None) -> ArrayData:
     data = load_data(DIGITS, "test")
     if threshold is not None:
-        data = binarized(data, threshold)
+        data = binarize(data, threshold)
     labels = data.labels.tolist()
     firsts = [labels.index(label) for label in sorted(set(labels))]
     return ArrayData(data.name, data.inputs(firsts), data.labels[firsts], data.levels, data.class_names)

@@ -51,8 +51,8 @@ class VotingJob:
                     state, reason = "cancelled", "somebody cancelled it"
                 elif (error := future.exception()) is not None:
                     state, reason = "failed", str(error)
-        done = sum(ticket.ballot.done for ticket in self.tickets)
-        total = sum(ticket.ballot.total for ticket in self.tickets)
+        done = sum(ticket.task.done for ticket in self.tickets)
+        total = sum(ticket.task.total for ticket in self.tickets)
         answer = JobAnswer(
             id=self.id,
             kind="certify" if isinstance(self.question, CertifyRequest) else "predict",
@@ -60,7 +60,7 @@ class VotingJob:
             model=self.booth.name,
             votes=done,
             votes_at_most=total,
-            counts=[list(ticket.ballot.counts) for ticket in self.tickets],
+            counts=[list(ticket.task.counts) for ticket in self.tickets],
             seconds=self.seconds,
             eta_seconds=self._eta(total - done) if state in ("waiting", "running") else None,
             reason=reason,

@@ -19,7 +19,7 @@ from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, ModelCard, ModelFile, find_model, load_model, model_names
 from ellzero.smoothing.noise.discrete import DiscreteNoise
-from ellzero.smoothing.noise.registry import noise_from
+from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 
@@ -59,7 +59,7 @@ class ServedModel:
         first = ballots[0]
         if not isinstance(first, CertifyTask) or not isinstance(first.noise, DiscreteNoise):
             return 0.0
-        asked, d = first.question, first.noise.dimension(first.x.shape)
+        asked, d = first.settings, first.noise.dimension(first.x.shape)
         return look_seconds(first.noise.noise, asked.n, asked.failure, d, asked.runner_up)
 
 
@@ -131,10 +131,10 @@ class ModelRegistry:
     def _opened(self, name: str) -> ServedModel:
         saved = load_model(find_model(name, self._folder), self._settings.allow_factories)
         card = saved.card
-        noise = noise_from({"family": "discrete", "unit": "coordinate", "levels": card.levels, "alpha": "1/2"})
+        noise = make_noise({"family": "discrete", "unit": "coordinate", "levels": card.levels, "alpha": "1/2"})
         classifier = SmoothedClassifier(saved.network, noise, card.num_classes, self._device, feed=card.feed)
         observer = SchedulerObserver(self._count_batch, self._metrics.queue_seconds.observe)
-        hall = BatchScheduler(classifier.voter, self._settings.max_open_inputs, observer)
+        hall = BatchScheduler(classifier.sampler, self._settings.max_open_inputs, observer)
         return ServedModel(name, card, saved.digest, classifier, hall)
 
     def _count_batch(self, samples: int, room: int) -> None:

@@ -70,7 +70,7 @@ class ArrayData:
         return chosen
 
 
-def binarized(data: DataSet, threshold: int) -> DataSet:
+def binarize(data: DataSet, threshold: int) -> DataSet:
     """Bits: 1 from a level on, as the paper makes them of MNIST (128, more than half)."""
     if not 1 <= threshold < data.levels:
         raise InvalidInput("binarize", f"a level from 1 to {data.levels - 1}", threshold)

@@ -37,7 +37,7 @@ _NO_NPZ = (
 
 def read_npz(uri: str, split: str, k: int | None) -> ArrayData:
     """Arrays ``x`` and ``y``, or ``x_train`` and so on; perhaps ``levels``, and ``classes``, their names."""
-    content = io.BytesIO(_content(uri))
+    content = io.BytesIO(_read_content(uri))
     try:
         with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -57,7 +57,7 @@ def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
 
     The file's metadata may say ``shape`` and ``levels`` as JSON.
     """
-    content = pa.BufferReader(_content(uri))
+    content = pa.BufferReader(_read_content(uri))
     try:
         table = pq.read_table(content)
     except (pa.ArrowException, OSError) as error:
@@ -121,7 +121,7 @@ def _checked(
     return ArrayData(_split_uri(uri)[1], arrays, y.astype(np.int64), levels, names)
 
 
-def _content(uri: str) -> bytes:
+def _read_content(uri: str) -> bytes:
     folder, name = _split_uri(uri)
     try:
         place = Folder(folder)

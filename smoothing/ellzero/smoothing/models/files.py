@@ -18,7 +18,7 @@ from ellzero.core.storage import Folder
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.inputs import Feed
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.noise.registry import noise_from
+from ellzero.smoothing.noise.registry import make_noise
 
 T = TypeVar("T")
 _KEY = "ellzero"
@@ -73,7 +73,7 @@ class ModelCard:
             _positive(card.levels - 1)
             Feed.of(card.feed)
             if card.noise:
-                noise = noise_from(card.noise)
+                noise = make_noise(card.noise)
                 noise.check_shape(torch.Size(card.shape))
                 if noise.levels != card.levels:
                     raise ValueError(f"noise for {noise.levels} levels does not fit inputs of {card.levels}")

@@ -72,7 +72,7 @@ class _Continuous(ABC):
         return self.sample_batch(x.expand(count, *x.shape), source)
 
     def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
-        drawn = self._drawn(source, batch.numel()).view(batch.shape)
+        drawn = self._sample_unit(source, batch.numel()).view(batch.shape)
         return drawn.mul_(float(self.width)).add_(batch.float().div_(self.levels - 1))
 
     def radius(self, votes: Votes, d: int) -> int | None:
@@ -85,7 +85,7 @@ class _Continuous(ABC):
         raise InvalidInput("runner_up", "false for continuous noise, whose certificates are those of one class", True)
 
     @abstractmethod
-    def _drawn(self, source: RandomSource, count: int) -> Tensor:
+    def _sample_unit(self, source: RandomSource, count: int) -> Tensor:
         """Numbers of the family with σ or γ = 1."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class GaussianNoise(_Continuous):
     family = "gaussian"
     parameter = "sigma"
 
-    def _drawn(self, source: RandomSource, count: int) -> Tensor:
+    def _sample_unit(self, source: RandomSource, count: int) -> Tensor:
         return source.normals(count)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
@@ -116,7 +116,7 @@ class UniformNoise(_Continuous):
     family = "uniform"
     parameter = "gamma"
 
-    def _drawn(self, source: RandomSource, count: int) -> Tensor:
+    def _sample_unit(self, source: RandomSource, count: int) -> Tensor:
         return source.uniforms(count)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:

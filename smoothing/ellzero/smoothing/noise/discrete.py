@@ -12,7 +12,7 @@ from torch import Tensor
 from ellzero.certificates import Bounds, Noise, Votes, anytime_radius, radius_from_bounds, radius_from_votes
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
-from ellzero.smoothing.noise.exact_sampling import coins, uniform_levels
+from ellzero.smoothing.noise.exact_sampling import sample_coins, sample_levels
 from ellzero.smoothing.noise.random_streams import Array, RandomSource, level_kind
 
 
@@ -78,10 +78,10 @@ class DiscreteNoise:
         return shape.numel() // self.channels
 
     def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
-        return self._struck(x, x.shape, source, count)
+        return self._sample_noisy(x, x.shape, source, count)
 
     def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
-        return self._struck(batch, batch.shape[1:], source, len(batch))
+        return self._sample_noisy(batch, batch.shape[1:], source, len(batch))
 
     def radius(self, votes: Votes, d: int) -> int | None:
         return radius_from_votes(self.noise, votes, d)
@@ -95,7 +95,7 @@ class DiscreteNoise:
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         return {}
 
-    def _struck(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
         """``count`` noisy inputs of this shape, from x or from each row of x. Exact, whatever α and K are.
 
         With α ≥ 1/(K+1): keep with probability α' = (α(K+1)−1)/K, otherwise draw uniformly from *all* K+1 values; so
@@ -107,8 +107,8 @@ class DiscreteNoise:
         share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
         units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
         own = source.array(x)
-        kept = coins(source, share, count * units.numel()).reshape(count, *units)
-        values = uniform_levels(source, self.levels, count * shape.numel()).reshape(count, *shape)
+        kept = sample_coins(source, share, count * units.numel()).reshape(count, *units)
+        values = sample_levels(source, self.levels, count * shape.numel()).reshape(count, *shape)
         if others_only:
             self._draw_others(values, kept, own, source)
         # x where kept, the value elsewhere: by bits, since choosing element by element has a branch for each.
@@ -128,7 +128,7 @@ class DiscreteNoise:
             if not len(again):
                 return
             sample, unit = again // flat.shape[2], again % flat.shape[2]
-            fresh = uniform_levels(source, self.levels, len(again) * self.channels)
+            fresh = sample_levels(source, self.levels, len(again) * self.channels)
             flat[sample, :, unit] = fresh.reshape(-1, self.channels)
 
 

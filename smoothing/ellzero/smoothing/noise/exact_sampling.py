@@ -11,7 +11,7 @@ from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, le
 _BYTE_BITS, _SHORT_BITS, _LONG_BITS = 8, 15, 62
 
 
-def coins(source: RandomSource, share: Fraction, count: int) -> Array:
+def sample_coins(source: RandomSource, share: Fraction, count: int) -> Array:
     """``count`` independent booleans, each True with probability ``share`` exactly, 0 ≤ share < 1.
 
     A byte decides unless it equals the first 8 bits of the share; then more bits do, until they differ.
@@ -28,7 +28,7 @@ def coins(source: RandomSource, share: Fraction, count: int) -> Array:
     return true
 
 
-def uniform_levels(source: RandomSource, levels: int, count: int) -> Array:
+def sample_levels(source: RandomSource, levels: int, count: int) -> Array:
     """``count`` independent levels, uniform over 0..levels−1, of their `level_kind`.
 
     Bits are masked off where ``levels`` is a power of two; otherwise words past its last whole multiple are drawn anew.

@@ -11,7 +11,7 @@ from ellzero.smoothing.noise.discrete import DiscreteNoise, Unit
 FAMILIES = ("discrete", "gaussian", "uniform")
 
 
-def noise_from(description: Mapping[str, Any]) -> NoiseFamily:
+def make_noise(description: Mapping[str, Any]) -> NoiseFamily:
     """The noise that has this description: the inverse of ``NoiseFamily.description``."""
     family, k = description.get("family"), int(description["levels"]) - 1
     if family == "gaussian":
@@ -27,7 +27,7 @@ def noise_from(description: Mapping[str, Any]) -> NoiseFamily:
     return DiscreteNoise(k, description["alpha"], unit=unit, channels=channels)
 
 
-def in_words(description: Mapping[str, Any]) -> str:
+def describe_noise(description: Mapping[str, Any]) -> str:
     """A noise as people read it."""
     if description["family"] != "discrete":
         name = "sigma" if description["family"] == "gaussian" else "gamma"

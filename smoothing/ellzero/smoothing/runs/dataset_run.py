@@ -10,11 +10,11 @@ import torch
 
 from ellzero.core.execution.executors import Executor, WorkerResources
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.data.datasets import DataSet, binarized
+from ellzero.smoothing.data.datasets import DataSet, binarize
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.files import ModelCard, load_model
-from ellzero.smoothing.noise.registry import noise_from
+from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
 
@@ -35,12 +35,12 @@ class DataSource:
     def load(self) -> DataSet:
         """The inputs; of levels bits are made where that is asked for, and what are bits already stay."""
         data = load_data(self.uri, self.split, k=self.k, image_size=self.image_size)
-        return data if self.binarize is None or data.levels == 2 else binarized(data, self.binarize)
+        return data if self.binarize is None or data.levels == 2 else binarize(data, self.binarize)
 
 
 @dataclass(frozen=True)
 class DatasetRun:
-    """A model, a data set, a noise and a question: all that decides the results, and how a worker computes them."""
+    """A model, a data set, a noise and a settings: all that decides the results, and how a worker computes them."""
 
     model: str
     model_digest: str
@@ -48,7 +48,7 @@ class DatasetRun:
     source: DataSource
     data_digest: str
     noise: Mapping[str, Any]
-    question: CertifySettings
+    settings: CertifySettings
     device: str
     batch_size: int | None
     autocast: str | None
@@ -56,17 +56,17 @@ class DatasetRun:
 
     def manifest(self, card: ModelCard, data: DataSet) -> dict[str, Any]:
         """What must be the same for results to belong together."""
-        question = self.question
+        settings = self.settings
         return {
             "model": {"name": Path(self.model).stem, "architecture": card.architecture, "sha256": self.model_digest},
             "data": {"name": data.name, "split": self.source.split, "sha256": self.data_digest},
             "noise": dict(self.noise),
-            "n0": question.n0,
-            "n": question.n,
-            "failure": str(question.failure),
-            "seed": question.seed,
-            "stopping": str(question.stopping),
-            "runner_up": question.runner_up,
+            "n0": settings.n0,
+            "n": settings.n,
+            "failure": str(settings.failure),
+            "seed": settings.seed,
+            "stopping": str(settings.stopping),
+            "runner_up": settings.runner_up,
             "precision": self.autocast or "float32",
         }
 
@@ -84,7 +84,7 @@ class DatasetRun:
             raise BadModelFile(self.model, "is not the model that this run began with")
         return SmoothedClassifier(
             saved.network,
-            noise_from(self.noise),
+            make_noise(self.noise),
             saved.card.num_classes,
             self.device,
             feed=saved.card.feed,
@@ -104,7 +104,7 @@ class PartReceipt:
 
 
 @dataclass(frozen=True)
-class Maker:
+class WorkerFactory:
     """Makes a worker: a model in memory and the data set, kept for part after part."""
 
     run: DatasetRun
@@ -116,15 +116,15 @@ class Maker:
     def __call__(self) -> Callable[[Sequence[int]], PartReceipt]:
         if self.threads is not None:
             torch.set_num_threads(self.threads)
-        records = ResultStore(self.out, self.stamp)
-        records.folder.check_shared(self.mark)
+        store = ResultStore(self.out, self.stamp)
+        store.folder.check_shared(self.mark)
         classifier, data = self.run.classifier(), self.run.data()
 
         def certify(indices: Sequence[int]) -> PartReceipt:
             start = time.perf_counter()
-            results = classifier.certify_many(data.inputs(indices), self.run.question)
+            results = classifier.certify_many(data.inputs(indices), self.run.settings)
             rows = [(index, int(data.labels[index]), result) for index, result in zip(indices, results, strict=True)]
-            records.write(rows)
+            store.write(rows)
             drawn = sum(result.drawn for _, _, result in rows)
             return PartReceipt(len(rows), drawn, time.perf_counter() - start)
 
@@ -159,15 +159,15 @@ def parts(missing: Iterable[int]) -> list[range]:
 
 def certify_parts(
     run: DatasetRun,
-    records: ResultStore,
+    store: ResultStore,
     wanted: Sequence[range],
     executor: Executor,
     share: WorkerResources,
     threads: int | None,
 ) -> Iterator[PartReceipt]:
     """Certify all parts; each is in the folder before its receipt comes."""
-    with records.folder.run_mark() as mark:
-        make = Maker(run, records.folder.location, records.stamp, mark, threads)
+    with store.folder.run_mark() as mark:
+        make = WorkerFactory(run, store.folder.location, store.stamp, mark, threads)
         yield from executor.run_made(make, wanted, share)
 
 

@@ -1,6 +1,6 @@
-"""A hall where votes are taken: one thread and one model for all ballots that come and go.
+"""A scheduler where votes are taken: one thread and one model for all tasks that come and go.
 
-Ballots of different callers share batches, each in its turn, so that a long one does not keep short ones waiting.
+Tasks of different callers share batches, each in its turn, so that a long one does not keep short ones waiting.
 """
 
 import logging
@@ -22,11 +22,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class PendingResult:
-    """A ballot in a hall. ``future`` has its result, or why there is none."""
+    """A task in a scheduler. ``future`` has its result, or why there is none."""
 
-    ballot: SamplingTask[Any]
+    task: SamplingTask[Any]
     future: "Future[Any]" = field(default_factory=Future)
-    came: float = field(default_factory=time.monotonic)
+    submitted_at: float = field(default_factory=time.monotonic)
     first_votes: float | None = None
 
     def cancel(self) -> None:
@@ -34,36 +34,36 @@ class PendingResult:
         self.future.cancel()
 
     @property
-    def waited(self) -> float:
+    def waiting_seconds(self) -> float:
         """The seconds from coming to the first votes, so far."""
-        return (self.first_votes or time.monotonic()) - self.came
+        return (self.first_votes or time.monotonic()) - self.submitted_at
 
 
 @dataclass(frozen=True)
 class SchedulerObserver:
-    """StepCallback of what goes on, from the hall's thread."""
+    """StepCallback of what goes on, from the scheduler's thread."""
 
     batch: Callable[[int, int], None] = lambda samples, room: None
     first_votes: Callable[[float], None] = lambda seconds: None
 
 
 class BatchScheduler:
-    """Takes the votes of at most ``most`` ballots at once; more are refused with ``SchedulerFull``."""
+    """Takes the votes of at most ``most`` tasks at once; more are refused with ``SchedulerFull``."""
 
-    def __init__(self, voter: NoisySampler, most: int, observer: SchedulerObserver | None = None) -> None:
-        self._voter, self._most = voter, most
+    def __init__(self, sampler: NoisySampler, most: int, observer: SchedulerObserver | None = None) -> None:
+        self._sampler, self._most = sampler, most
         self._observer = observer or SchedulerObserver()
-        self._tickets: list[PendingResult] = []
+        self._pending: list[PendingResult] = []
         self._changed = Condition()
         self._closing = self._retired = False
         self._votes = 0
         self._seconds = 0.0
-        self._thread = Thread(target=self._run, name="ellzero-hall", daemon=True)
+        self._thread = Thread(target=self._run, name="ellzero-scheduler", daemon=True)
         self._thread.start()
 
     def __len__(self) -> int:
-        """How many ballots are open."""
-        return len(self._tickets)
+        """How many tasks are open."""
+        return len(self._pending)
 
     @property
     def votes_per_second(self) -> float | None:
@@ -72,24 +72,24 @@ class BatchScheduler:
 
     @property
     def votes_open(self) -> int:
-        """At most how many votes the open ballots still want."""
+        """At most how many votes the open tasks still want."""
         with self._changed:
-            return sum(ticket.ballot.total - ticket.ballot.done for ticket in self._tickets)
+            return sum(entry.task.total - entry.task.done for entry in self._pending)
 
-    def submit(self, ballots: list[SamplingTask[Any]]) -> list[PendingResult]:
+    def submit(self, tasks: list[SamplingTask[Any]]) -> list[PendingResult]:
         """Take the votes of all of these, or of none."""
         with self._changed:
             if self._closing or self._retired:
                 raise SchedulerClosed
-            if len(self._tickets) + len(ballots) > self._most:
-                raise SchedulerFull(len(self._tickets), self._most)
-            tickets = [PendingResult(ballot) for ballot in ballots]
-            self._tickets.extend(tickets)
+            if len(self._pending) + len(tasks) > self._most:
+                raise SchedulerFull(len(self._pending), self._most)
+            pending = [PendingResult(task) for task in tasks]
+            self._pending.extend(pending)
             self._changed.notify()
-        return tickets
+        return pending
 
     def retire(self) -> None:
-        """Take no more ballots, and end when the open ones have their results."""
+        """Take no more tasks, and end when the open ones have their results."""
         with self._changed:
             self._retired = True
             self._changed.notify()
@@ -102,75 +102,75 @@ class BatchScheduler:
         self._thread.join()
 
     def _run(self) -> None:
-        while (tickets := self._next()) is not None:
+        while (pending := self._next()) is not None:
             try:
                 start = time.perf_counter()
                 with cancel_when(lambda: self._closing):
-                    served = self._voter.step([ticket.ballot for ticket in tickets])
+                    served = self._sampler.step([entry.task for entry in pending])
                 self._seconds += time.perf_counter() - start
                 if served:
-                    self._told(tickets, served)
-                else:  # every open ballot can use samples: one that cannot would be asked for ever
-                    _settle(tickets[0], Inconsistent("a vote that cannot go on"))
+                    self._settle_finished(pending, served)
+                else:  # every open task can use samples: one that cannot would be asked for ever
+                    _settle(pending[0], Inconsistent("a vote that cannot go on"))
             except StoppingRuleFailed as failed:
-                self._look_failed(tickets, failed)
+                self._settle_failures(pending, failed)
             except BaseException as error:
-                self._failed(tickets, _as_error(error))
-        for ticket in self._tickets:
-            _settle(ticket, SchedulerClosed())
-        self._tickets.clear()
+                self._retry_alone(pending, _as_error(error))
+        for entry in self._pending:
+            _settle(entry, SchedulerClosed())
+        self._pending.clear()
 
     def _next(self) -> list[PendingResult] | None:
-        """The open tickets, another one first each time; None at the end."""
+        """The open pending, another one first each time; None at the end."""
         with self._changed:
             while True:
-                self._tickets = [ticket for ticket in self._tickets if not ticket.future.done()]
+                self._pending = [entry for entry in self._pending if not entry.future.done()]
                 if self._closing:
                     return None
-                if self._tickets:
-                    self._tickets.append(self._tickets.pop(0))
-                    return list(self._tickets)
+                if self._pending:
+                    self._pending.append(self._pending.pop(0))
+                    return list(self._pending)
                 if self._retired:
                     return None
                 self._changed.wait()
 
-    def _told(self, tickets: list[PendingResult], served: list[SamplingTask[Any]]) -> None:
-        chosen = {id(ballot) for ballot in served}
-        self._votes += self._voter.last_batch
-        self._observer.batch(self._voter.last_batch, self._voter.batch_size or self._voter.last_batch)
-        for ticket in tickets:
-            if id(ticket.ballot) in chosen and ticket.first_votes is None:
-                ticket.first_votes = time.monotonic()
-                self._observer.first_votes(ticket.waited)
-            result = ticket.ballot.result()
+    def _settle_finished(self, pending: list[PendingResult], served: list[SamplingTask[Any]]) -> None:
+        chosen = {id(task) for task in served}
+        self._votes += self._sampler.last_batch
+        self._observer.batch(self._sampler.last_batch, self._sampler.batch_size or self._sampler.last_batch)
+        for entry in pending:
+            if id(entry.task) in chosen and entry.first_votes is None:
+                entry.first_votes = time.monotonic()
+                self._observer.first_votes(entry.waiting_seconds)
+            result = entry.task.result()
             if result is not None:
-                _settle(ticket, result)
+                _settle(entry, result)
 
-    def _failed(self, tickets: list[PendingResult], error: Exception) -> None:
+    def _retry_alone(self, pending: list[PendingResult], error: Exception) -> None:
         """Which input a model failed on is not known where several shared its batch: each is tried alone once."""
-        if isinstance(error, Stopped):  # the hall closes, and tells all
+        if isinstance(error, Stopped):  # the scheduler closes, and tells all
             return
-        if len(tickets) == 1:
-            _settle(tickets[0], error)
+        if len(pending) == 1:
+            _settle(pending[0], error)
             return
-        _LOG.warning("a batch of %d ballots failed, and each is tried alone: %s", len(tickets), error)
-        for ticket in tickets:
+        _LOG.warning("a batch of %d tasks failed, and each is tried alone: %s", len(pending), error)
+        for entry in pending:
             try:
                 with cancel_when(lambda: self._closing):
-                    self._told([ticket], self._voter.step([ticket.ballot]))
+                    self._settle_finished([entry], self._sampler.step([entry.task]))
             except Stopped:
                 return
             except StoppingRuleFailed as failed:
-                self._look_failed([ticket], failed)
+                self._settle_failures([entry], failed)
             except BaseException as own:
-                self._failed([ticket], _as_error(own))
+                self._retry_alone([entry], _as_error(own))
 
-    def _look_failed(self, tickets: list[PendingResult], failed: StoppingRuleFailed) -> None:
-        self._told(tickets, failed.served)
-        errors = {id(ballot): error for ballot, error in failed.failures}
-        for ticket in tickets:
-            if not isinstance(errors.get(id(ticket.ballot), Stopped()), Stopped):
-                _settle(ticket, errors[id(ticket.ballot)])
+    def _settle_failures(self, pending: list[PendingResult], failed: StoppingRuleFailed) -> None:
+        self._settle_finished(pending, failed.served)
+        errors = {id(task): error for task, error in failed.failures}
+        for entry in pending:
+            if not isinstance(errors.get(id(entry.task), Stopped()), Stopped):
+                _settle(entry, errors[id(entry.task)])
 
 
 def _as_error(error: BaseException) -> Exception:
@@ -178,11 +178,11 @@ def _as_error(error: BaseException) -> Exception:
     return error if isinstance(error, Exception) else ModelFailed(f"raised {type(error).__name__}")
 
 
-def _settle(ticket: PendingResult, outcome: object) -> None:
+def _settle(entry: PendingResult, outcome: object) -> None:
     """Tell whoever waits, unless nobody does."""
-    if ticket.future.done() or not ticket.future.set_running_or_notify_cancel():
+    if entry.future.done() or not entry.future.set_running_or_notify_cancel():
         return
     if isinstance(outcome, Exception):
-        ticket.future.set_exception(outcome)
+        entry.future.set_exception(outcome)
     else:
-        ticket.future.set_result(outcome)
+        entry.future.set_result(outcome)

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from ellzero.core.cancellation import look
 from ellzero.smoothing.errors import ModelFailed, OutOfMemory
-from ellzero.smoothing.inputs import Feed, Preprocess, to_model
+from ellzero.smoothing.inputs import Feed, Preprocess, prepare_for_model
 from ellzero.smoothing.noise.random_streams import Stage, open_source
-from ellzero.smoothing.sampling.batch_size import batch_size as fitting_batch_size
+from ellzero.smoothing.sampling.batch_size import batch_size as estimate_batch_size
 from ellzero.smoothing.sampling.sampling_task import SampleRange, SamplingTask
 
 R = TypeVar("R")
@@ -35,7 +35,7 @@ class Options:
 
 
 class StoppingRuleFailed(Exception):
-    """Of the ballots that were served, some could not say what their votes mean, each with its error.
+    """Of the tasks that were served, some could not say what their votes mean, each with its error.
 
     Never leaves the package.
     """
@@ -46,7 +46,7 @@ class StoppingRuleFailed(Exception):
 
 
 class NoisySampler:
-    """Runs one model on one device for any number of ballots, each with its own noise."""
+    """Runs one model on one device for any number of tasks, each with its own noise."""
 
     def __init__(self, model: nn.Module, levels: int, classes: int, device: torch.device, options: Options) -> None:
         self.levels, self.classes, self.device, self.options = levels, classes, device, options
@@ -65,10 +65,10 @@ class NoisySampler:
         return self._batch_size
 
     def run(
-        self, ballots: Iterable[SamplingTask[R]], progress: Callable[[SamplingTask[R]], None] | None = None
+        self, tasks: Iterable[SamplingTask[R]], progress: Callable[[SamplingTask[R]], None] | None = None
     ) -> Iterator[R]:
-        """The results of ballots, in their order. ``progress`` is called for a ballot whenever votes came in."""
-        waiting = iter(ballots)
+        """The results of tasks, in their order. ``progress`` is called for a task whenever votes came in."""
+        waiting = iter(tasks)
         opened: list[SamplingTask[R]] = []
         more = True
         while True:
@@ -83,56 +83,56 @@ class NoisySampler:
                 served = self.step(opened)
             except StoppingRuleFailed as failed:
                 raise failed.failures[0][1] from None
-            for ballot in served:
+            for task in served:
                 if progress is not None:
-                    progress(ballot)
+                    progress(task)
             while opened and (result := opened[0].result()) is not None:
                 opened.pop(0)
                 yield result
 
-    def step(self, ballots: Iterable[SamplingTask[R]]) -> list[SamplingTask[R]]:
-        """Draw one batch for the ballots, first come first served; those that got votes. Threads take turns.
+    def step(self, tasks: Iterable[SamplingTask[R]]) -> list[SamplingTask[R]]:
+        """Draw one batch for the tasks, first come first served; those that got votes. Threads take turns.
 
-        ``StoppingRuleFailed`` if ballots could not say what their votes mean; all others have counted theirs then.
+        ``StoppingRuleFailed`` if tasks could not say what their votes mean; all others have counted theirs then.
         """
         with self._lock:
-            return self._step(list(ballots))
+            return self._step(list(tasks))
 
-    def _step(self, ballots: list[SamplingTask[R]]) -> list[SamplingTask[R]]:
+    def _step(self, tasks: list[SamplingTask[R]]) -> list[SamplingTask[R]]:
         look()
         self._model.eval()  # it may have been trained since: a vote must not depend on what else is in its batch
         if self._batch_size is None:
-            self._batch_size = self._fitting(ballots[0])
-        taken = self._taken(ballots, self._batch_size)
+            self._batch_size = self._find_batch_size(tasks[0])
+        taken = self._claim_samples(tasks, self._batch_size)
         if not taken:
             return []
         try:
             votes = self._votes(taken)
         except BaseException as error:
-            for ballot, piece in reversed(taken):
-                ballot.give_back(piece)
+            for task, piece in reversed(taken):
+                task.give_back(piece)
             if not _is_memory(error):
                 raise
             self._halve(error)
-            return self._step(ballots)
+            return self._step(tasks)
         self.last_batch = len(votes)
         at = 0
         failures: dict[int, tuple[SamplingTask[R], Exception]] = {}
-        for ballot, piece in taken:
+        for task, piece in taken:
             labels = votes[at : at + piece.size]
             at += piece.size
             try:
-                ballot.count(torch.bincount(labels, minlength=self.classes).tolist())
+                task.count(torch.bincount(labels, minlength=self.classes).tolist())
             except Exception as error:
-                failures.setdefault(id(ballot), (ballot, error))
-        served = list({id(ballot): ballot for ballot, _ in taken}.values())
+                failures.setdefault(id(task), (task, error))
+        served = list({id(task): task for task, _ in taken}.values())
         if failures:
             raise StoppingRuleFailed(list(failures.values()), served)
         return served
 
     def forward(self, samples: Tensor) -> Tensor:
         """What the model says of noisy samples, by class: checked to be a number for each class and sample."""
-        fed = to_model(samples, self.levels, self.options.feed)
+        fed = prepare_for_model(samples, self.levels, self.options.feed)
         with torch.inference_mode(), self._precision():
             try:
                 if self.options.preprocess is not None:
@@ -146,21 +146,21 @@ class NoisySampler:
                 raise _model_failed(error) from error
         return self._checked(scores, len(samples))
 
-    def samples_of(self, ballot: SamplingTask[Any], piece: SampleRange) -> Tensor:
+    def draw_samples(self, task: SamplingTask[Any], piece: SampleRange) -> Tensor:
         """The noisy samples of a piece. A block is always drawn as a whole, so that its parts fit together."""
-        name = (ballot.key, piece.stage, piece.block)
+        name = (task.key, piece.stage, piece.block)
         kept = self._kept
         if kept is None or kept[0] != name:
             self._kept = None  # nothing is kept while a block is drawn, which may fail
             source = open_source(*name, self.device)
-            kept = name, ballot.noise.sample(ballot.x.to(self.device), source, ballot.block)
+            kept = name, task.noise.sample(task.x.to(self.device), source, task.block)
             self._kept = kept  # since batches smaller than a block take it in pieces
         return kept[1][piece.start : piece.stop]
 
     def _votes(self, taken: list[tuple[SamplingTask[R], SampleRange]]) -> Tensor:
-        drawn = [self.samples_of(ballot, piece) for ballot, piece in taken]
+        drawn = [self.draw_samples(task, piece) for task, piece in taken]
         if len({samples.dtype for samples in drawn}) > 1:  # discrete noise gives levels, continuous noise scaled values
-            drawn = [to_model(samples, self.levels, self.options.feed) for samples in drawn]
+            drawn = [prepare_for_model(samples, self.levels, self.options.feed) for samples in drawn]
         # A copy in any case: a model may work in place, and blocks are kept.
         samples = drawn[0].clone() if len(drawn) == 1 else torch.cat(drawn)
         count = len(samples)
@@ -169,28 +169,28 @@ class NoisySampler:
             samples = torch.cat([samples, samples[:1].expand(self._batch_size - count, *samples.shape[1:])])
         return self.forward(samples)[:count].argmax(1).cpu()
 
-    def _taken(self, ballots: list[SamplingTask[R]], room: int) -> list[tuple[SamplingTask[R], SampleRange]]:
+    def _claim_samples(self, tasks: list[SamplingTask[R]], room: int) -> list[tuple[SamplingTask[R], SampleRange]]:
         taken: list[tuple[SamplingTask[R], SampleRange]] = []
-        shape = ballots[0].x.shape
-        for ballot in ballots:
-            if ballot.x.shape != shape:
+        shape = tasks[0].x.shape
+        for task in tasks:
+            if task.x.shape != shape:
                 continue  # its turn comes when it is first
-            while room and (piece := ballot.take(room, split=not taken)) is not None:
-                taken.append((ballot, piece))
+            while room and (piece := task.take(room, split=not taken)) is not None:
+                taken.append((task, piece))
                 room -= piece.size
         return taken
 
-    def _enough(self, ballots: list[SamplingTask[R]]) -> bool:
+    def _enough(self, tasks: list[SamplingTask[R]]) -> bool:
         """Whether these fill a batch."""
-        wanted = sum(min(ballot.total - ballot.done, ballot.block) for ballot in ballots)
+        wanted = sum(min(task.total - task.done, task.block) for task in tasks)
         return self._batch_size is not None and wanted >= self._batch_size
 
-    def _fitting(self, ballot: SamplingTask[R]) -> int:
+    def _find_batch_size(self, task: SamplingTask[R]) -> int:
         with torch.inference_mode(), self._precision():
-            one = to_model(ballot.x.to(self.device).unsqueeze(0), self.levels, self.options.feed)
+            one = prepare_for_model(task.x.to(self.device).unsqueeze(0), self.levels, self.options.feed)
             try:
                 one = one if self.options.preprocess is None else self.options.preprocess(one)
-                return fitting_batch_size(self._model, one)
+                return estimate_batch_size(self._model, one)
             except (Exception, SystemExit) as error:
                 if _is_memory(error):
                     raise OutOfMemory(str(self.device)) from error

@@ -15,7 +15,7 @@ from ellzero.core.numbers import RationalLike, read_failure, read_integer
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, block_samples, stream_key
 from ellzero.smoothing.results import ABSTAIN, Certified, Predicted
-from ellzero.smoothing.sampling.stopping_rules import Stopping, StoppingRule, Tally, rule_for
+from ellzero.smoothing.sampling.stopping_rules import Stopping, StoppingRule, Tally, make_rule
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -133,7 +133,7 @@ class SamplingTask(Protocol, Generic[R_co]):
 
 
 class _Votes(ABC):
-    """What both kinds of ballots share: the present stage's samples are handed out and counted in order."""
+    """What both kinds of tasks share: the present stage's samples are handed out and counted in order."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, seed: int, stage: Stage, wanted: int) -> None:
         self.x, self.noise, self.seed = x, noise, seed
@@ -190,59 +190,59 @@ class _Votes(ABC):
 class CertifyTask(_Votes):
     """n0 votes select a class, then n fresh ones bound its probability."""
 
-    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, question: CertifySettings) -> None:
-        super().__init__(x, noise, classes, question.seed, Stage.SELECT, question.n0)
-        self.question = question
+    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, settings: CertifySettings) -> None:
+        super().__init__(x, noise, classes, settings.seed, Stage.SELECT, settings.n0)
+        self.settings = settings
         self._d = noise.dimension(x.shape)
-        self._rule: StoppingRule = rule_for(
-            noise, self._d, question.n, question.failure, question.stopping, question.runner_up
+        self._rule: StoppingRule = make_rule(
+            noise, self._d, settings.n, settings.failure, settings.stopping, settings.runner_up
         )
         self._selection: tuple[int, ...] = ()
         self._result: Certified | None = None
 
     @property
     def total(self) -> int:
-        return self.question.n0 + self.question.n
+        return self.settings.n0 + self.settings.n
 
     @property
     def done(self) -> int:
         if self._result is not None:
             return self.total
-        return self._now.drawn + (0 if self._now.stage is Stage.SELECT else self.question.n0)
+        return self._now.drawn + (0 if self._now.stage is Stage.SELECT else self.settings.n0)
 
     def result(self) -> Certified | None:
         return self._result
 
     def _look(self) -> None:
         if self._now.stage is Stage.SELECT:
-            if self._now.drawn == self.question.n0:
+            if self._now.drawn == self.settings.n0:
                 self._selection = tuple(self._now.counts)
-                self._now = _Count(Stage.BOUND, self.question.n, [0] * self.classes)
+                self._now = _Count(Stage.BOUND, self.settings.n, [0] * self.classes)
             return
-        tally = Tally(tuple(self._now.counts), _most(self._selection), self.question.n)
-        early = self.question.stopping is not Stopping.NEVER and self._rule.over(tally)
+        tally = Tally(tuple(self._now.counts), _most(self._selection), self.settings.n)
+        early = self.settings.stopping is not Stopping.NEVER and self._rule.is_finished(tally)
         if early or not tally.undrawn:
             self._finish(tally)
 
     def _finish(self, tally: Tally) -> None:
-        verdict = self._rule.verdict(tally)
-        question = self.question
+        certificate = self._rule.certify(tally)
+        settings = self.settings
         self._result = Certified(
-            prediction=ABSTAIN if verdict.radius is None else tally.chosen,
-            radius=verdict.radius,
+            prediction=ABSTAIN if certificate.radius is None else tally.chosen,
+            radius=certificate.radius,
             selected=tally.chosen,
             count=tally.count,
             drawn=tally.drawn,
             counts=tally.counts,
             selection=self._selection,
-            lower_bound=verdict.lower,
-            upper_bound=verdict.upper,
-            other_radii=dict(self.noise.other_radii(verdict.lower, self._d)),
-            n0=question.n0,
-            n=question.n,
-            failure=question.failure,
-            seed=question.seed,
-            stopping=question.stopping,
+            lower_bound=certificate.lower,
+            upper_bound=certificate.upper,
+            other_radii=dict(self.noise.other_radii(certificate.lower, self._d)),
+            n0=settings.n0,
+            n=settings.n,
+            failure=settings.failure,
+            seed=settings.seed,
+            stopping=settings.stopping,
             noise=dict(self.noise.description()),
             d=self._d,
             seconds=self.seconds,

@@ -52,7 +52,7 @@ class Tally:
     def undrawn(self) -> int:
         return self.n - self.drawn
 
-    def completed(self, label: int) -> "Tally":
+    def complete_with(self, label: int) -> "Tally":
         """With all undrawn votes for one class."""
         counts = list(self.counts)
         counts[label] += self.undrawn
@@ -69,12 +69,12 @@ class TallyCertificate:
 
 
 class StoppingRule(Protocol):
-    """Turns tallies into verdicts."""
+    """Turns tallies into certificates."""
 
-    def over(self, tally: Tally) -> bool:
+    def is_finished(self, tally: Tally) -> bool:
         """Whether no more votes are wanted."""
 
-    def verdict(self, tally: Tally) -> TallyCertificate:
+    def certify(self, tally: Tally) -> TallyCertificate:
         """What the votes certify if no more are drawn."""
 
 
@@ -85,10 +85,10 @@ class OneClassRule:
         self._steps = StepFunction(lambda count: noise.radius(Votes(count, n, failure), d), n)
         self._failure = failure
 
-    def over(self, tally: Tally) -> bool:
+    def is_finished(self, tally: Tally) -> bool:
         return tally.count + tally.undrawn < self._steps.end(tally.count)
 
-    def verdict(self, tally: Tally) -> TallyCertificate:
+    def certify(self, tally: Tally) -> TallyCertificate:
         return TallyCertificate(self._steps.value(tally.count), lower_bound(Votes(tally.count, tally.n, self._failure)))
 
 
@@ -98,12 +98,12 @@ class RunnerUpRule:
     def __init__(self, noise: NoiseFamily, d: int, failure: Fraction) -> None:
         self._noise, self._d, self._failure = noise, d, failure
 
-    def over(self, tally: Tally) -> bool:
+    def is_finished(self, tally: Tally) -> bool:
         """All undrawn votes for the rival make the least radius, all for the chosen class the largest."""
-        least = self.verdict(tally).radius
-        return least == self.verdict(tally.completed(tally.chosen)).radius
+        least = self.certify(tally).radius
+        return least == self.certify(tally.complete_with(tally.chosen)).radius
 
-    def verdict(self, tally: Tally) -> TallyCertificate:
+    def certify(self, tally: Tally) -> TallyCertificate:
         bounds = bounds_from_counts(tally.counts, tally.chosen, tally.n, self._failure)
         return TallyCertificate(self._noise.two_class_radius(bounds, self._d), bounds.lower, bounds.upper)
 
@@ -114,14 +114,14 @@ class AnytimeRule:
     def __init__(self, noise: NoiseFamily, d: int, failure: Fraction) -> None:
         self._noise, self._d, self._failure = noise, d, failure
 
-    def over(self, tally: Tally) -> bool:
+    def is_finished(self, tally: Tally) -> bool:
         """Whether all n votes, with the present share for the chosen class, would certify no more than these do."""
         if not tally.drawn:
             return False
         expected = -(-tally.count * tally.n // tally.drawn)
         return self._radius(expected, tally.n) == self._radius(tally.count, tally.drawn)
 
-    def verdict(self, tally: Tally) -> TallyCertificate:
+    def certify(self, tally: Tally) -> TallyCertificate:
         votes = Votes(tally.count, tally.drawn, self._failure)
         return TallyCertificate(self._radius(tally.count, tally.drawn), anytime_lower_bound(votes))
 
@@ -183,7 +183,7 @@ class StepFunction:
 
 
 @lru_cache(maxsize=256)
-def rule_for(
+def make_rule(
     noise: NoiseFamily, d: int, n: int, failure: Fraction, stopping: Stopping, runner_up: bool
 ) -> StoppingRule:
     """The rule of a certification; all inputs of a data set share it, and what it has found out."""
