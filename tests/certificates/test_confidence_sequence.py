@@ -17,7 +17,7 @@ from ellzero.certificates import (
     single_threshold,
 )
 from ellzero.certificates.binomial_tails import SuccessProbability
-from ellzero.certificates.confidence_sequence import excludes
+from ellzero.certificates.confidence_sequence import excludes, likely_anytime_bound
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
 
@@ -108,3 +108,28 @@ def test_values_at_large_numbers_of_votes() -> None:
     assert anytime_radius(noise, Votes(100_000, 100_000), 784) == 8
     assert anytime_radius(noise, Votes(30_000, 30_000), 784) == 7
     assert single_threshold.threshold(noise, 8) < Fraction(anytime_lower_bound(Votes(100_000, 100_000)))
+
+
+EXTREME_FAILURES = [Fraction(1, 10**e) for e in (1, 3, 12, 30, 100, 300, 400)] + [
+    1 - Fraction(1, 10**e) for e in (1, 3, 12, 30, 300)
+]
+
+
+@pytest.mark.parametrize("failure", EXTREME_FAILURES, ids=lambda failure: f"{float(failure):g}")
+@pytest.mark.parametrize("n", [1, 2, 1_000, 10**6, 10**8])
+def test_the_bound_exists_for_every_failure_and_few_votes(n: int, failure: Fraction) -> None:
+    """However small the failure probability is, even below the least double: no guess may fail."""
+    for count in {0, 1, min(2, n), n // 3, n // 2, n - 1, n}:
+        votes = Votes(count, n, failure)
+        bound = anytime_lower_bound(votes)
+        assert bound == 0 or excludes(votes, SuccessProbability(Fraction(bound)))
+        assert count == 0 or not excludes(votes, SuccessProbability(Fraction(nextafter(bound, 1.0))))
+        assert anytime_radius(Noise(255, "0.2"), votes, 784) == radius(Noise(255, "0.2"), bound, 784)
+
+
+@settings(max_examples=200)
+@given(st.integers(1, 10**8), st.data(), st.integers(1, 300))
+def test_the_guess_is_a_probability_whatever_the_votes_are(n: int, data: st.DataObject, digits: int) -> None:
+    count = data.draw(st.integers(0, n) | st.integers(0, min(n, 5)) | st.integers(max(0, n - 5), n))
+    for failure in (Fraction(1, 10**digits), 1 - Fraction(1, 10**digits)):
+        assert 0 <= likely_anytime_bound(Votes(count, n, failure)) <= 1

@@ -20,7 +20,7 @@ from ellzero.certificates import (
     reachable_radius,
     single_threshold,
 )
-from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability, compare_tail
+from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability, compare_tail, exact_tail
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
 
@@ -122,3 +122,32 @@ def test_bad_votes(arguments: tuple[int, ...], message: str) -> None:
     with pytest.raises(InvalidInput) as error:
         Votes(*arguments)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1_000, 10**5, 10**8])
+@pytest.mark.parametrize("digits", [1, 6, 12, 30, 100, 300])
+def test_bounds_take_few_comparisons_for_every_failure(n: int, digits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure probability close to 1, or to 0, at up to 10^8 votes: the last double is found by few comparisons, and
+    none of them needs integers of billions of bits."""
+    compared: list[int] = []
+    exact_sizes: list[int] = []
+
+    def counting(n: int, k: int, chance: SuccessProbability, bound: Fraction) -> int | None:
+        compared.append(k)
+        return compare_tail(n, k, chance, bound)
+
+    def measuring(n: int, k: int, q: Fraction) -> Fraction:
+        exact_sizes.append((n - k + 1) * n * q.denominator.bit_length())
+        return exact_tail(n, k, q)
+
+    monkeypatch.setattr("ellzero.certificates.votes.compare_tail", counting)
+    monkeypatch.setattr("ellzero.certificates.binomial_tails.exact_tail", measuring)
+    for failure in (Fraction(1, 10**digits), 1 - Fraction(1, 10**digits)):
+        for count in {0, 1, min(2, n), n // 2, n - 1, n}:
+            compared.clear()
+            bound = lower_bound(Votes(count, n, failure))
+            assert len(compared) <= 20
+            assert bound == 0 or compare_tail(n, count, SuccessProbability(Fraction(bound)), failure) in (-1, 0)
+            above = nextafter(bound, 1.0)
+            assert count == 0 or above == 1 or compare_tail(n, count, SuccessProbability(Fraction(above)), failure) == 1
+    assert all(size <= 1 << 24 for size in exact_sizes)

@@ -21,7 +21,8 @@ FIRST_BITS = 64
 _BITS_BEFORE_INTEGERS = 128
 _CAP_BITS = 512
 _EXACT_CELL_BITS = 16_384
-# The size of all terms of an exact tail together: a second or so.
+# The size of one term of an exact tail, and of all of them together: a second or so.
+_AFFORDABLE_TERM_BITS = 1 << 26
 _AFFORDABLE_BITS = 1 << 33
 
 
@@ -99,6 +100,20 @@ def _tail_balls(n: int, k: int, q: arb) -> Iterator[arb]:
             yield 1 - missing
 
 
+def _smaller_tail_balls(n: int, k: int, q: arb, bound: Fraction) -> tuple[Iterator[arb], int]:
+    """Balls for P[Bin(n, q) ≥ k] and 1, or for P[Bin(n, q) < k] and −1.
+
+    The smaller of the two tails, so that few bits suffice for a bound close to 1 as well.
+    """
+    if k <= 0 or k > n:
+        return _tail_balls(n, k, q), 1
+    if k == n and 2 * bound > 1:
+        return iter([-(n * q.log()).expm1()]), -1  # 1 − q^n
+    if n * q < k:
+        return upper_tail_balls(n, k, q), 1
+    return upper_tail_balls(n, n - k + 1, 1 - q), -1
+
+
 def compare_tail(n: int, k: int, chance: SuccessProbability, bound: Fraction) -> int | None:
     """−1, 0 or 1 as P[Bin(n, q) ≥ k] is below, equal to or above the bound.
 
@@ -107,15 +122,18 @@ def compare_tail(n: int, k: int, chance: SuccessProbability, bound: Fraction) ->
     """
 
     def attempt(bits: int) -> int:
-        limit = ball(bound)
-        for tail in _tail_balls(n, k, chance.ball(bits)):
+        q = chance.ball(bits)
+        tails, side = _smaller_tail_balls(n, k, q, bound)
+        limit = ball(bound if side == 1 else 1 - bound)
+        for tail in tails:
             if tail < limit:
-                return -1
+                return -side
             if tail > limit:
-                return 1
+                return side
         raise Undecided
 
-    affordable = (n - k + 1) * n * chance.size <= _AFFORDABLE_BITS
+    term = n * chance.size
+    affordable = term <= _AFFORDABLE_TERM_BITS and (n - k + 1) * term <= _AFFORDABLE_BITS
     try:
         return decided(attempt, FIRST_BITS, _BITS_BEFORE_INTEGERS if affordable else _CAP_BITS)
     except Undecided:

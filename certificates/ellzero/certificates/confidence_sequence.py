@@ -26,6 +26,9 @@ from ellzero.core.numbers import read_dimension
 _FIRST_BITS = 64
 _CAP_BITS = 512
 _HALVINGS = 60
+_LOG_2 = log(2)
+_LEAST_LOG = -745.0  # e to it is the least double above 0
+_LEAST_DOUBLE_BELOW_0 = -1e-300
 
 
 def anytime_radius(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
@@ -84,15 +87,35 @@ def likely_anytime_bound(votes: Votes) -> float:
         return 0.0
     wanted = log(votes.failure.denominator) - log(votes.failure.numerator)
     level = lgamma(k + 0.5) + lgamma(n - k + 0.5) - lgamma(n + 1) - log(pi) - wanted
-    # In z = log(1−q), where what lies close to q = 1 has room; the most is q = k/n.
-    low, high = (log(n - k) - log(n) if k < n else -745.0), -1e-300
+    # The root of k·log q + (n−k)·log(1−q) = level below q = k/n. Bisection of log q or log(1−q), whichever is smaller,
+    # has room for what is close to 0 or to 1. At the root k·log q is at least the level.
+    if 2 * k <= n:
+        low, high = min(level / k, _log_share(k, n)), _log_share(k, n)
+        for _ in range(_HALVINGS):
+            u = (low + high) / 2
+            if k * u + (n - k) * _log1mexp(u) <= level:
+                low = u
+            else:
+                high = u
+        return exp(low)
+    low, high = (_log_share(n - k, n) if k < n else _LEAST_LOG), _LEAST_DOUBLE_BELOW_0
     for _ in range(_HALVINGS):
         z = (low + high) / 2
-        if level >= k * log1p(-exp(z)) + (n - k) * z:
+        if k * _log1mexp(z) + (n - k) * z <= level:
             high = z
         else:
             low = z
     return max(-expm1(high), 0.0)
+
+
+def _log_share(part: int, whole: int) -> float:
+    """log(part/whole) for 1 ≤ part ≤ whole."""
+    return log(part) - log(whole)
+
+
+def _log1mexp(x: float) -> float:
+    """log(1 − e^x) for x < 0, accurate near 0 as well, and finite for every double."""
+    return log(-expm1(x)) if x > -_LOG_2 else log1p(-exp(x))
 
 
 def _log_mixture(n: int, k: int, q: arb) -> arb:

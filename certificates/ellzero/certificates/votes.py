@@ -145,9 +145,13 @@ def _newton(votes: Votes, q: float, bits: int) -> float:
     n, k = votes.n, votes.count
     with precision(bits):
         at = ball(Fraction(q))
-        tail = tail_ball(n, k, at)
         slope = point_ball(n, k, at) * k / at
-        proposed = float(at - tail * (tail / ball(votes.failure)).log() / slope)
+        if 2 * votes.failure <= 1:
+            tail = tail_ball(n, k, at)
+            proposed = float(at - tail * (tail / ball(votes.failure)).log() / slope)
+        else:  # of the two tails the small one, whose logarithm has room
+            missing = tail_ball(n, n - k + 1, 1 - at)
+            proposed = float(at + missing * (missing / ball(1 - votes.failure)).log() / slope)
     return proposed if 0 < proposed < 1 else q
 
 
