@@ -123,7 +123,7 @@ def loading(location: str) -> Line:
 def against_searchsorted(index: ThresholdIndex, noise: Noise) -> Line:
     """A million probabilities against searchsorted alone on the same column."""
     p = np.random.default_rng(0).uniform(0.4, 1.0, _LOOKUPS)
-    column = index.thresholds(noise).part.rows.min_p
+    column = index.thresholds(noise).column.rows.min_p
     bare = seconds(lambda: column.searchsorted(p, "right"))
     looked_up = seconds(lambda: index.radius(p, noise, 150_528))
     name = f"K={noise.k}, α={float(noise.alpha)}, {len(column):,} rows"
@@ -139,7 +139,7 @@ def lookups() -> Iterator[Line]:
     yield against_searchsorted(index, Noise(1, "0.52"))
     noise = Noise(255, "0.2")
     scalar = seconds(lambda: index.radius(0.99, noise, 150_528), 20_000)
-    column = index.thresholds(noise).part.rows.min_p
+    column = index.thresholds(noise).column.rows.min_p
     one = seconds(lambda: column.searchsorted(0.99, "right"), 20_000)
     yield Line(
         "one lookup / one bare searchsorted", f"{scalar / one:.1f}", f"{scalar * 1e6:.1f} µs / {one * 1e6:.1f} µs"

@@ -92,7 +92,7 @@ def digests(table: Table) -> list[str]:
 def rows_of(table: Table) -> Rows:
     """What a reader sees."""
     return {
-        (noise, r): part.rows.unit(r - part.first)
+        (noise, r): part.rows.scaled_ceiling(r - part.first)
         for noise, parts in table.columns().items()
         for part in parts
         for r in range(part.first, part.stop)

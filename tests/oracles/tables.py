@@ -47,7 +47,7 @@ def altered(
 ) -> ColumnSlice:
     """A part with one wrong row: so many units and doubles away, and with the other flag if ``exact``."""
     at = r - part.first
-    all_units = [part.rows.unit(index) for index in range(len(part.rows))]
+    all_units = [part.rows.scaled_ceiling(index) for index in range(len(part.rows))]
     all_units[at] += units
     flags, doubles = part.rows.exact.copy(), part.rows.min_p.copy()
     flags[at] ^= exact

@@ -84,7 +84,7 @@ def waiting_service() -> LookupService:
 async def thresholds_of(service: LookupService, r_max: int, alpha: str) -> int:
     deadline.begin(2)
     found = await service.thresholds(ThresholdsRequest(k=1, alpha=alpha, r_max=r_max))
-    return len(found.part.rows)
+    return len(found.column.rows)
 
 
 def test_who_comes_when_a_walk_has_just_ended_has_the_rest_computed() -> None:

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from ellzero.certificates import Noise, Votes, certify, lower_bound, min_count, radius, radius_from_votes, thresholds
 from ellzero.core.conventions import CONVENTIONS
-from ellzero.core.schemas import RadiusAnswer
+from ellzero.core.schemas import RadiusAnswer, Source
 
 BYTES = {"k": 255, "alpha": "0.2", "d": 150528}
 
@@ -30,7 +30,7 @@ def test_the_answer_says_the_radius_and_why(client: TestClient) -> None:
         threshold=Decimal("0.97898829668830238747"),
         next_threshold=Decimal("0.99493645881485561183"),
         margin=Decimal("0.01101170331169761253"),
-        source="table",
+        source=Source.TABLE,
         k=255,
         alpha="1/5",
         d=150528,

@@ -90,7 +90,7 @@ LONG = exact_part(BITS)
 BEYOND = ColumnSlice(
     BITS,
     0,
-    rows_from([*map(LONG.rows.unit, range(53)), UNIT], [*LONG.rows.exact, False], [*LONG.rows.min_p, 1.0]),
+    rows_from([*map(LONG.rows.scaled_ceiling, range(53)), UNIT], [*LONG.rows.exact, False], [*LONG.rows.min_p, 1.0]),
     End.COMPLETE,
 )
 NEEDS_RECOMPUTING = [

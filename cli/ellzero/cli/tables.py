@@ -15,6 +15,7 @@ from ellzero.cli.parameters import Command, IntegerParam, noise_options
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.numbers import read_dimension, read_integer, read_probability
 from ellzero.core.progress import notify, track
+from ellzero.core.schemas import Source
 from ellzero.core.text import count_noun
 from ellzero.tables import import_export, lee2019_table
 from ellzero.tables.bundled import LOCATION
@@ -23,7 +24,6 @@ from ellzero.tables.errors import NotATable
 from ellzero.tables.format import shard
 from ellzero.tables.format.rows import ColumnSlice, End
 from ellzero.tables.lee2019_table import PaperTable
-from ellzero.tables.lookup.column_cache import Source
 from ellzero.tables.lookup.index import ThresholdIndex
 from ellzero.tables.store import Store
 from ellzero.tables.table import Table, kind
@@ -222,10 +222,10 @@ def import_command(file: IO[str], k: Any, alpha: str, into: str | None) -> None:
         shown = ", ".join(map(str, radii[:_MOST_PRINTED])) + (", …" if len(radii) > _MOST_PRINTED else "")
         click.echo(f"{verdict:>8}: {len(radii):,} rows" + (f" (r = {shown})" if radii else ""))
     if into is not None:
-        part = ThresholdIndex({}).thresholds(noise, max(r for r, _ in listed)).part
+        column = ThresholdIndex({}).thresholds(noise, max(r for r, _ in listed)).column
         target = Table.create(into)
-        target.append([part])
-        notify(f"{len(part.rows):,} exact rows added to {target.store.uri}")
+        target.append([column])
+        notify(f"{len(column.rows):,} exact rows added to {target.store.uri}")
     if found["unsound"]:
         raise click.ClickException(f"{len(found['unsound']):,} of {len(listed):,} rows are unsound")
 

@@ -14,7 +14,7 @@ from ellzero.client import _arrays, _requests
 from ellzero.client._arrays import is_array, is_many
 from ellzero.client._numbers import shortest_text, whole
 from ellzero.client._requests import Request
-from ellzero.client._responses import bad_reply, read, source_of, together
+from ellzero.client._responses import bad_reply, read, source_of
 from ellzero.client.errors import UnsendableValue
 from ellzero.core.schemas import (
     CompareAnswer,
@@ -26,6 +26,7 @@ from ellzero.core.schemas import (
     Source,
     TablesAnswer,
     ThresholdsAnswer,
+    combine_sources,
 )
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _radii_list(name: str, values: Sequence[Any], p_b: Any, rest: dict[str, Any]
         answers = [read(reply, RadiiAnswer) for reply in replies]
         radii = [radius for answer in answers for radius in answer.radii]
         _check_number(replies[0], len(radii), len(values))
-        return replace(answers[0], radii=radii, source=together(answer.source for answer in answers))
+        return replace(answers[0], radii=radii, source=combine_sources([answer.source for answer in answers]))
 
     return Call(_requests.lists(name, values, p_b, **rest), read_all)
 
@@ -123,7 +124,7 @@ def _radii_array(name: str, values: "NDArray[Any]", p_b: Any, rest: dict[str, An
         _check_number(replies[0], sum(len(radii) for radii, _ in parts), flat.size)
         return RadiiArray(
             radii=_arrays.joined([radii for radii, _ in parts], values.shape),
-            source=together(source for _, source in parts),
+            source=combine_sources([source for _, source in parts]),
             k=whole(rest["k"], "k"),
             alpha=str(Fraction(shortest_text(rest["alpha"], "alpha"))),
             d=whole(rest["d"], "d"),

@@ -1,10 +1,9 @@
 """Replies read into answers or errors. Nothing of httpx2's or pydantic's own errors leaves here."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import httpx2
 from pydantic import TypeAdapter, ValidationError
@@ -36,17 +35,11 @@ def read(response: httpx2.Response, kind: type[T]) -> T:
 
 def source_of(response: httpx2.Response) -> Source:
     """Where the radii of a ``.npy`` reply come from."""
-    told = response.headers.get("ellzero-source")
-    for source in get_args(Source):
-        if told == source:
-            known: Source = source
-            return known
-    raise bad_reply(response, f"the header ellzero-source is {told!r}")
-
-
-def together(sources: Iterable[Source]) -> Source:
-    """Computed if any of them had to be."""
-    return "computed" if "computed" in sources else "table"
+    source = response.headers.get("ellzero-source", "")
+    try:
+        return Source(source)
+    except ValueError:
+        raise bad_reply(response, f"the header ellzero-source is {source!r}") from None
 
 
 def successful(response: httpx2.Response) -> httpx2.Response:

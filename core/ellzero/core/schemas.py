@@ -4,8 +4,10 @@ Numbers that a proof rests on are exact: thresholds and margins are Decimals (te
 This module needs nothing but Python, so that every part may speak in it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from ellzero.core.conventions import CONVENTIONS, Conventions
@@ -14,10 +16,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Source = Literal["table", "computed"]
 End = Literal["complete", "flat", "cut"]
 JobKind = Literal["predict", "certify"]
 JobState = Literal["waiting", "running", "done", "failed", "cancelled", "lost"]
+
+
+class Source(StrEnum):
+    """Where a radius or a threshold came from."""
+
+    TABLE = "table"
+    COMPUTED = "computed"
+
+
+def combine_sources(sources: Iterable[Source]) -> Source:
+    """The source of an answer that came from all of these: computed if any of them was."""
+    return Source.COMPUTED if Source.COMPUTED in sources else Source.TABLE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,5 +75,5 @@ def _parts(column: ColumnWork, clock: _Clock) -> Iterator[ColumnSlice]:
         clock.seconds += time.perf_counter() - start
         if len(buffer):
             rows = buffer.rows()
-            yield ColumnSlice(noise, first, rows, end_of(noise, rows.unit(len(rows) - 1)))
+            yield ColumnSlice(noise, first, rows, end_of(noise, rows.scaled_ceiling(len(rows) - 1)))
             first += len(rows)

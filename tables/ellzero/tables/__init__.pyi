@@ -1,4 +1,5 @@
 from ellzero.core.errors import StorageFailed as StorageFailed
+from ellzero.core.schemas import Source as Source
 from ellzero.tables.bundled import bundled_index as bundled_index
 from ellzero.tables.compaction import Compacted as Compacted, compact as compact
 from ellzero.tables.errors import (
@@ -11,7 +12,6 @@ from ellzero.tables.errors import (
 from ellzero.tables.format.rows import ColumnSlice as ColumnSlice, End as End
 from ellzero.tables.lee2019_table import PaperTable as PaperTable
 from ellzero.tables.local_client import LocalClient as LocalClient
-from ellzero.tables.lookup.column_cache import Source as Source
 from ellzero.tables.lookup.index import ThresholdIndex as ThresholdIndex
 from ellzero.tables.lookup.results import (
     ABSTAIN as ABSTAIN,

@@ -8,7 +8,7 @@ from typing import TypeVar
 from ellzero.certificates import Noise
 from ellzero.tables.errors import DamagedShard, NotATable
 from ellzero.tables.format import shard
-from ellzero.tables.format.rows import ColumnSlice, End, merged
+from ellzero.tables.format.rows import ColumnSlice, End, merge_slices
 from ellzero.tables.store import Store
 
 T = TypeVar("T")
@@ -42,9 +42,9 @@ class Table:
         """The table at a path or URI, empty if there is nothing yet. Refuses a place that holds anything else."""
         return cls(store_of(uri, shard.KIND, create=True))
 
-    def append(self, parts: Iterable[ColumnSlice]) -> list[str]:
+    def append(self, slices: Iterable[ColumnSlice]) -> list[str]:
         """Add rows as new shards of bounded size and return their names. Adding what is there changes nothing."""
-        return [self.store.put(shard.encode(batch)) for batch in batches(parts)]
+        return [self.store.put(shard.encode(batch)) for batch in batches(slices)]
 
     def shards(self) -> Iterator[tuple[str, list[ColumnSlice]]]:
         """All shards, one after the other, each checked to the byte."""
@@ -56,10 +56,12 @@ class Table:
 
         def load() -> dict[Noise, list[ColumnSlice]]:
             found: dict[Noise, list[ColumnSlice]] = defaultdict(list)
-            for _, parts in self.shards():
-                for part in parts:
-                    found[part.noise].append(part)
-            return {noise: merged(found[noise]) for noise in sorted(found, key=lambda noise: (noise.k, noise.alpha))}
+            for _, slices in self.shards():
+                for piece in slices:
+                    found[piece.noise].append(piece)
+            return {
+                noise: merge_slices(found[noise]) for noise in sorted(found, key=lambda noise: (noise.k, noise.alpha))
+            }
 
         return self.store.undisturbed(load)
 
@@ -71,8 +73,8 @@ class Table:
             for name in self.store.names():
                 data = self.store.read(name)
                 if any(noise == announced for announced, _, _ in shard.described(name, data)):
-                    found += [part for part in shard.decode(name, data) if part.noise == noise]
-            return merged(found)
+                    found += [piece for piece in shard.decode(name, data) if piece.noise == noise]
+            return merge_slices(found)
 
         return self.store.undisturbed(load)
 
@@ -94,7 +96,7 @@ class Table:
                     continue
                 for noise, radii, end in shard.described(name, data):
                     found[noise].append((radii, end))
-            return {noise: _extent(parts) for noise, parts in found.items()}
+            return {noise: _extent(slices) for noise, slices in found.items()}
 
         return self.store.undisturbed(survey)
 
@@ -134,16 +136,16 @@ def kind(store: Store) -> str | None:
     return store.undisturbed(first_answer)
 
 
-def batches(parts: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
+def batches(slices: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
     """Parts in groups of at most MOST_ROWS rows, cut where they have to be."""
     batch: list[ColumnSlice] = []
     room = shard.MOST_ROWS
-    for part in parts:
+    for piece in slices:
         start = 0
-        while start < len(part.rows):
-            stop = min(len(part.rows), start + room)
-            end = part.end if stop == len(part.rows) else End.CUT
-            batch.append(ColumnSlice(part.noise, part.first + start, part.rows.between(start, stop), end))
+        while start < len(piece.rows):
+            stop = min(len(piece.rows), start + room)
+            end = piece.end if stop == len(piece.rows) else End.CUT
+            batch.append(ColumnSlice(piece.noise, piece.first + start, piece.rows.between(start, stop), end))
             room -= stop - start
             start = stop
             if not room:
@@ -153,9 +155,9 @@ def batches(parts: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
         yield batch
 
 
-def _extent(parts: list[tuple[range, End]]) -> Extent:
+def _extent(slices: list[tuple[range, End]]) -> Extent:
     rows, end = 0, End.CUT
-    for radii, reason in sorted(parts, key=lambda part: (part[0].start, part[0].stop)):
+    for radii, reason in sorted(slices, key=lambda piece: (piece[0].start, piece[0].stop)):
         if radii.start > rows:
             break
         if radii.stop > rows:

@@ -19,13 +19,12 @@ from ellzero.certificates.rounding import DOUBLE_BITS, RowQuery
 from ellzero.core.text import count_noun
 from ellzero.tables.errors import Contradiction, DamagedShard
 from ellzero.tables.format import shard
-from ellzero.tables.format.rows import DIGITS, ColumnSlice, End, merged
+from ellzero.tables.format.rows import DIGITS, SCALE, ColumnSlice, End, merge_slices
 from ellzero.tables.scan import columns_in_order
 from ellzero.tables.table import Table
 
-# Wraps the parts and the names of their shards on their way, to show progress.
+# Wraps the slices and the names of their shards on their way, to show progress.
 Watch: TypeAlias = Callable[[Iterable[tuple[str, ColumnSlice]]], Iterable[tuple[str, ColumnSlice]]]
-_UNIT = 10**DIGITS
 
 
 @dataclass
@@ -52,7 +51,7 @@ class VerificationReport:
 
 
 def verify(table: Table, share: float = 0.01, seed: int = 0, watch: Watch = iter) -> VerificationReport:
-    """Check everything; recompute each row with probability ``share``, and the first and last row of every part."""
+    """Check everything; recompute each row with probability ``share``, and the first and last row of every slice."""
     return table.store.undisturbed(lambda: _verdict_on(table, share, seed, watch))
 
 
@@ -61,16 +60,16 @@ def _verdict_on(table: Table, share: float, seed: int, watch: Watch) -> Verifica
     verdict = VerificationReport(shards=len(names))
     whole: list[str] = []
     source = np.random.default_rng(seed)
-    for name, part in watch(_parts_of(table, names, whole, verdict)):
-        chosen = source.random(len(part.rows)) < share
+    for name, piece in watch(_read_slices(table, names, whole, verdict)):
+        chosen = source.random(len(piece.rows)) < share
         chosen[[0, -1]] = True
         verdict.recomputed += int(chosen.sum())
-        flaws = [*_flaws(part), *_differences(part, np.flatnonzero(chosen).tolist())]
-        verdict.problems.extend(f"shard {name}: {_name(part.noise)}{flaw}" for flaw in flaws)
-    for noise, parts in columns_in_order(table, whole):
+        flaws = [*_flaws(piece), *_differences(piece, np.flatnonzero(chosen).tolist())]
+        verdict.problems.extend(f"shard {name}: {_name(piece.noise)}{flaw}" for flaw in flaws)
+    for noise, slices in columns_in_order(table, whole):
         verdict.columns += 1
         try:
-            runs = merged(parts)
+            runs = merge_slices(slices)
         except Contradiction as error:
             verdict.problems.append(str(error))
             verdict.problems.extend(_wrong_side(table, whole, noise))
@@ -118,7 +117,7 @@ def agree(table: Table, other: Table) -> VerificationReport:
         verdict.columns += bool(shared)
         verdict.rows += shared
         try:
-            merged([*mine[noise], *theirs[noise]])
+            merge_slices([*mine[noise], *theirs[noise]])
             verdict.recomputed += shared
         except Contradiction as error:
             verdict.problems.append(str(error))
@@ -142,57 +141,57 @@ def compare_list(noise: Noise, listed: Iterable[tuple[int, Decimal]]) -> dict[st
     return {verdict: sorted(radii) for verdict, radii in found.items()}
 
 
-def _parts_of(
+def _read_slices(
     table: Table, names: list[str], whole: list[str], verdict: VerificationReport
 ) -> Iterator[tuple[str, ColumnSlice]]:
-    """The parts of all shards that can be read, whose names go to ``whole``; the others are problems."""
+    """The slices of all shards that can be read, whose names go to ``whole``; the others are problems."""
     for name in names:
         try:
-            parts = shard.decode(name, table.store.read(name))
+            slices = shard.decode(name, table.store.read(name))
         except DamagedShard as error:
             verdict.problems.append(str(error))
             continue
         whole.append(name)
-        if [shard.order(part) for part in parts] != sorted({shard.order(part) for part in parts}):
+        if [shard.order(piece) for piece in slices] != sorted({shard.order(piece) for piece in slices}):
             verdict.problems.append(f"shard {name} is not sorted")
-        for part in parts:
-            yield name, part
+        for piece in slices:
+            yield name, piece
 
 
 def _wrong_side(table: Table, names: list[str], noise: Noise) -> Iterator[str]:
     """Which of the shards that contradict each other about a noise is wrong, and where."""
     for name in names:
-        for part in shard.decode(name, table.store.read(name)):
-            if part.noise == noise:
-                for flaw in _differences(part, list(range(len(part.rows)))):
+        for piece in shard.decode(name, table.store.read(name)):
+            if piece.noise == noise:
+                for flaw in _differences(piece, list(range(len(piece.rows)))):
                     yield f"shard {name}: {_name(noise)}{flaw}"
 
 
-def _differences(part: ColumnSlice, chosen: list[int]) -> Iterator[str]:
+def _differences(piece: ColumnSlice, chosen: list[int]) -> Iterator[str]:
     """Rows that the single-cell route does not give."""
-    question = RowQuery(DIGITS)
+    query = RowQuery(DIGITS)
     for at in chosen:
-        row = answer_at(part.noise, part.first + at, question)
-        stored = (part.rows.unit(at), bool(part.rows.exact[at]), float(part.rows.min_p[at]))
+        row = answer_at(piece.noise, piece.first + at, query)
+        stored = (piece.rows.scaled_ceiling(at), bool(piece.rows.exact[at]), float(piece.rows.min_p[at]))
         if (row.ceiling.units, row.ceiling.exact, row.min_p) != stored:
-            yield f", r = {part.first + at}: not what exact arithmetic gives"
+            yield f", r = {piece.first + at}: not what exact arithmetic gives"
 
 
-def _flaws(part: ColumnSlice) -> Iterator[str]:
+def _flaws(piece: ColumnSlice) -> Iterator[str]:
     """What is wrong with rows by themselves."""
-    units = [part.rows.unit(at) for at in range(len(part.rows))]
-    min_p = part.rows.min_p
+    units = [piece.rows.scaled_ceiling(at) for at in range(len(piece.rows))]
+    min_p = piece.rows.min_p
     if any(one > next_one for one, next_one in pairwise(units)) or bool((np.diff(min_p) < 0).any()):
         yield ": thresholds fall"
-    if _UNIT in units[:-1]:
+    if SCALE in units[:-1]:
         yield ": goes on after saturation"
-    if part.noise.is_flat and (part.first or len(units) > 1):
+    if piece.noise.is_flat and (piece.first or len(units) > 1):
         yield ": is flat and has more than one row"
     # τ lies in (unit − 1, unit]/10^20, and min_p is the double after ⌊τ·2^53⌋/2^53.
     for at, (unit, double) in enumerate(zip(units, (min_p * 2.0**DOUBLE_BITS).tolist(), strict=True)):
-        least, most = (((unit - 1) << DOUBLE_BITS) // _UNIT + 1, (unit << DOUBLE_BITS) // _UNIT + 1)
+        least, most = (((unit - 1) << DOUBLE_BITS) // SCALE + 1, (unit << DOUBLE_BITS) // SCALE + 1)
         if not least <= double <= min(most, 1 << DOUBLE_BITS):
-            yield f", r = {part.first + at}: min_p does not fit the threshold"
+            yield f", r = {piece.first + at}: min_p does not fit the threshold"
 
 
 def _name(noise: Noise) -> str:

@@ -11,7 +11,7 @@ from oracles.tables import altered, cut, exact_part, listed
 from ellzero.certificates import Noise, column
 from ellzero.certificates.exact_thresholds import column_answers
 from ellzero.tables import ColumnSlice, Contradiction, End
-from ellzero.tables.format.rows import RowBuffer, end_of, merged
+from ellzero.tables.format.rows import RowBuffer, end_of, merge_slices
 
 
 @st.composite
@@ -28,7 +28,7 @@ def pieces_of(draw: st.DrawFn, part: ColumnSlice, covering: bool) -> list[Column
 @given(noises(), st.integers(0, 60), st.data())
 def test_pieces_that_cover_a_column_give_it_back(noise: Noise, r_max: int, data: st.DataObject) -> None:
     whole = exact_part(noise, r_max)
-    (joined,) = merged(data.draw(pieces_of(whole, covering=True)))
+    (joined,) = merge_slices(data.draw(pieces_of(whole, covering=True)))
     assert listed(joined) == listed(whole)
     assert joined.first == 0
 
@@ -41,7 +41,7 @@ def test_gaps_stay_gaps_and_pieces_that_touch_are_one_run(data: st.DataObject) -
     there = {r for piece in pieces for r in range(piece.first, piece.stop)}
     starts = sorted(r for r in there if r - 1 not in there)
     stops = sorted(r + 1 for r in there if r + 1 not in there)
-    runs = merged(pieces)
+    runs = merge_slices(pieces)
     assert [(run.first, run.stop) for run in runs] == list(zip(starts, stops, strict=True))
     assert [listed(run) for run in runs] == [listed(cut(whole, run.first, run.stop)) for run in runs]
 
@@ -49,10 +49,10 @@ def test_gaps_stay_gaps_and_pieces_that_touch_are_one_run(data: st.DataObject) -
 def test_a_run_ends_for_the_reason_of_its_last_row() -> None:
     whole = exact_part(Noise(1, "4/5"))
     assert whole.end is End.COMPLETE
-    assert [run.end for run in merged([cut(whole, 0, 9), cut(whole, 5, whole.stop)])] == [End.COMPLETE]
-    assert [run.end for run in merged([cut(whole, 0, 9), cut(whole, 5, 20)])] == [End.CUT]
-    assert [run.end for run in merged([cut(whole, 12, whole.stop), cut(whole, 5, 10)])] == [End.CUT, End.COMPLETE]
-    assert merged([]) == []
+    assert [run.end for run in merge_slices([cut(whole, 0, 9), cut(whole, 5, whole.stop)])] == [End.COMPLETE]
+    assert [run.end for run in merge_slices([cut(whole, 0, 9), cut(whole, 5, 20)])] == [End.CUT]
+    assert [run.end for run in merge_slices([cut(whole, 12, whole.stop), cut(whole, 5, 10)])] == [End.CUT, End.COMPLETE]
+    assert merge_slices([]) == []
 
 
 @settings(max_examples=60)
@@ -65,7 +65,7 @@ def test_one_altered_row_in_an_overlap_is_a_contradiction(data: st.DataObject) -
     change = data.draw(st.sampled_from([{"units": 1}, {"units": -1}, {"units": 1 << 64}, {"exact": True}, {"ulps": 1}]))
     wrong = altered(cut(whole, first, stop), r, **change)  # type: ignore[arg-type]
     with pytest.raises(Contradiction) as error:
-        merged(data.draw(st.permutations([*pieces, wrong])))
+        merge_slices(data.draw(st.permutations([*pieces, wrong])))
     where = re.match(r"shards disagree about K = 255, α = 1/10, r from (\d+) to (\d+)", str(error.value))
     assert where is not None
     assert int(where[1]) <= r <= int(where[2])
@@ -80,7 +80,7 @@ def test_rows_gathered_from_the_engine_are_its_thresholds(noise: Noise, r_max: i
     found = column(noise, r_max)
     rows = buffer.rows()
     assert len(buffer) == len(rows) == len(found.rows)
-    end = end_of(noise, rows.unit(len(rows) - 1))
+    end = end_of(noise, rows.scaled_ceiling(len(rows) - 1))
     assert [*listed(ColumnSlice(noise, 0, rows, end))[2]] == [*found.rows]
     assert end is (End.FLAT if noise.is_flat else End.COMPLETE if found.saturated else End.CUT)
 

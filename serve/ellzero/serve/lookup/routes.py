@@ -108,7 +108,7 @@ def add_routes(router: APIRouter, service: LookupService, metrics: Metrics) -> N
         """The thresholds of one noise, as JSON, CSV or an Arrow stream: p certifies r iff it exceeds that of r."""
         kind = preferred(request.headers.get("accept"), (JSON, CSV, ARROW))
         found = await service.thresholds(asked(ThresholdsRequest, request.scope["query_string"]))
-        metrics.answered(found.source.value)
+        metrics.answered(found.source)
         return await service.compute(_column_response, found, kind)
 
     @router.get(
@@ -137,13 +137,13 @@ def add_routes(router: APIRouter, service: LookupService, metrics: Metrics) -> N
 
 
 def _column_response(found: ColumnResult, kind: str) -> Response:
-    headers = {"ellzero-source": found.source.value, **_CONVENTIONS}
+    headers = {"ellzero-source": found.source, **_CONVENTIONS}
     if kind == CSV:
-        return Response("\n".join([*import_export.to_csv([found.part]), ""]), 200, headers, CSV)
+        return Response("\n".join([*import_export.to_csv([found.column]), ""]), 200, headers, CSV)
     if kind == ARROW:
         sink = pa.BufferOutputStream()
-        table = shard.arrow([found.part])
+        table = shard.arrow([found.column])
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return Response(sink.getvalue().to_pybytes(), 200, headers, ARROW)
-    return JsonResponse(queries.column_answer(found))
+    return JsonResponse(queries.answer_column(found))

@@ -39,7 +39,7 @@ from ellzero.tables import ColumnResult, ThresholdIndex
 from ellzero.tables.bundled import LOCATION
 from ellzero.tables.lookup import queries
 from ellzero.tables.lookup.column_cache import MOST_KEPT_ROWS
-from ellzero.tables.lookup.results import LocatedRadius
+from ellzero.tables.lookup.results import RadiusResult
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class LookupService:
         if located is None:
             await self._bring(noise, p, d)
             located = await self._settled(noise, p, d)
-        return queries.explained(noise, p, d, located, written)
+        return queries.explain_probability(noise, p, d, located, written)
 
     async def radii(self, question: RadiiRequest) -> RadiiAnswer:
         """The radii of many probabilities, or of many counts."""
@@ -153,23 +153,23 @@ class LookupService:
         """What the table has."""
         return await self.compute(queries.answer_tables, self._index, self._name)
 
-    async def _settled(self, noise: Noise, p: Fraction, d: int) -> LocatedRadius:
+    async def _settled(self, noise: Noise, p: Fraction, d: int) -> RadiusResult:
         """The radius of p once its rows are at hand; what they leave open (ties, p beyond them) takes a thread."""
         index = self._index
         located = index.find(noise, p, d)
         if located is None:
-            if not index.at_hand(noise, p, d):
+            if not index.covers(noise, p, d):
                 self._afford(cost_estimates.walk_seconds(noise, p, d))
-            located = await self.compute(lambda: index.locate(noise, index.radius(p, noise, d), d))
+            located = await self.compute(lambda: index.radius(p, noise, d))
         return located
 
     async def _bring(self, noise: Noise, p: Fraction, d: int) -> None:
         """Have the rows at hand that p needs, or all of them if they cannot decide it."""
         index = self._index
-        if not index.at_hand(noise, p, d):
+        if not index.covers(noise, p, d):
 
             def have() -> bool:
-                return index.at_hand(noise, p, d) or index.is_whole(noise)
+                return index.covers(noise, p, d) or index.is_whole(noise)
 
             await self._once(noise, have, partial(index.extend, noise, p, d), cost_estimates.walk_seconds(noise, p, d))
 

@@ -1,4 +1,4 @@
-"""Rows of thresholds in memory: parts of columns as plain arrays, and how they are joined."""
+"""Rows of thresholds in memory: slices of columns as plain arrays, and how they are joined."""
 
 from array import array
 from collections.abc import Iterable
@@ -15,6 +15,8 @@ from ellzero.certificates.rounding import Row, decimal
 from ellzero.tables.errors import Contradiction
 
 DIGITS = 20
+SCALE = 10**DIGITS
+"""Thresholds are kept as scaled ceilings: the integers ⌈τ_r·SCALE⌉."""
 _WORD = 1 << 64
 
 
@@ -40,11 +42,11 @@ class Rows(NamedTuple):
         """A view of some of them."""
         return Rows(self.units[start:stop], self.exact[start:stop], self.min_p[start:stop])
 
-    def copied(self) -> "Rows":
-        """The same rows on their own: a view would keep all the memory that it is a part of."""
+    def copy(self) -> "Rows":
+        """The same rows on their own: a view would keep all the memory that it is a slice of."""
         return Rows(self.units.copy(), self.exact.copy(), self.min_p.copy())
 
-    def unit(self, at: int) -> int:
+    def scaled_ceiling(self, at: int) -> int:
         """⌈τ_r·10^20⌉ as an integer."""
         return self.units.item(at, 1) * _WORD + self.units.item(at, 0)
 
@@ -68,14 +70,14 @@ class ColumnSlice:
         return self.first + len(self.rows)
 
     @cached_property
-    def last_unit(self) -> int:
+    def last_scaled_ceiling(self) -> int:
         """⌈τ_r·10^20⌉ of the last row."""
-        return self.rows.unit(len(self.rows) - 1)
+        return self.rows.scaled_ceiling(len(self.rows) - 1)
 
     def threshold(self, r: int) -> Threshold:
         """The row of radius r."""
         at = r - self.first
-        value = decimal(self.rows.unit(at), DIGITS)
+        value = decimal(self.rows.scaled_ceiling(at), DIGITS)
         return Threshold(self.noise, r, value, bool(self.rows.exact[at]), float(self.rows.min_p[at]))
 
 
@@ -102,33 +104,33 @@ class RowBuffer:
         return Rows(units, np.frombuffer(bytes(self._exact), dtype=np.bool_), np.array(self._min_p, dtype=np.float64))
 
 
-def end_of(noise: Noise, last_unit: int) -> End:
+def end_of(noise: Noise, last_scaled_ceiling: int) -> End:
     """Why a column ends at a row with this ceiling."""
     if noise.is_flat:
         return End.FLAT
-    return End.COMPLETE if last_unit == 10**DIGITS else End.CUT
+    return End.COMPLETE if last_scaled_ceiling == SCALE else End.CUT
 
 
-def merged(parts: Iterable[ColumnSlice]) -> list[ColumnSlice]:
-    """Parts of one noise as disjoint runs in order of r; rows that are there twice must be the same."""
+def merge_slices(slices: Iterable[ColumnSlice]) -> list[ColumnSlice]:
+    """Slices of one noise as disjoint runs in order of r; rows that are there twice must be the same."""
     runs: list[list[ColumnSlice]] = []
-    for part in sorted(parts, key=lambda part: (part.first, -len(part.rows))):
-        if not runs or part.first > runs[-1][-1].stop:
-            runs.append([part])
+    for piece in sorted(slices, key=lambda piece: (piece.first, -len(piece.rows))):
+        if not runs or piece.first > runs[-1][-1].stop:
+            runs.append([piece])
             continue
         run = runs[-1]
         for other in run:
-            _check_overlap(other, part)
-        if part.stop > run[-1].stop:
-            start = run[-1].stop - part.first
-            run.append(ColumnSlice(part.noise, run[-1].stop, part.rows.between(start, len(part.rows)), part.end))
+            _check_overlap(other, piece)
+        if piece.stop > run[-1].stop:
+            start = run[-1].stop - piece.first
+            run.append(ColumnSlice(piece.noise, run[-1].stop, piece.rows.between(start, len(piece.rows)), piece.end))
     return [_joined(run) for run in runs]
 
 
 def _joined(run: list[ColumnSlice]) -> ColumnSlice:
     if len(run) == 1:
         return run[0]
-    rows = Rows(*(np.concatenate(arrays) for arrays in zip(*(part.rows for part in run), strict=True)))
+    rows = Rows(*(np.concatenate(arrays) for arrays in zip(*(piece.rows for piece in run), strict=True)))
     return ColumnSlice(run[0].noise, run[0].first, rows, run[-1].end)
 
 

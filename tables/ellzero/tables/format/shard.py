@@ -1,4 +1,4 @@
-"""Shards of thresholds: sorted rows of parts of columns as one Parquet file, and back with every check."""
+"""Shards of thresholds: sorted rows of slices of columns as one Parquet file, and back with every check."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ellzero.core.errors import EllzeroError, InvalidInput
 from ellzero.core.numbers import read_integer
 from ellzero.tables.errors import DamagedShard
 from ellzero.tables.format import shard_metadata
-from ellzero.tables.format.rows import DIGITS, ColumnSlice, End, Rows, end_of, merged
+from ellzero.tables.format.rows import DIGITS, ColumnSlice, End, Rows, end_of, merge_slices
 
 KIND = "thresholds"
 SCHEMA = pa.schema(
@@ -33,23 +33,25 @@ MOST_ROWS = 262_144
 _LARGEST_RADIUS = 2**31 - 1
 
 
-def encode(parts: Sequence[ColumnSlice]) -> bytes:
-    """The Parquet file of these parts, a function of their rows alone: each is there once, in order."""
+def encode(slices: Sequence[ColumnSlice]) -> bytes:
+    """The Parquet file of these slices, a function of their rows alone: each is there once, in order."""
     by_noise: dict[Noise, list[ColumnSlice]] = defaultdict(list)
-    for part in parts:
-        by_noise[part.noise].append(part)
-    parts = sorted((run for runs in by_noise.values() for run in merged(runs)), key=order)
-    if any(part.stop - 1 > _LARGEST_RADIUS for part in parts):
-        raise InvalidInput("r", f"at most {_LARGEST_RADIUS}, the largest int32", max(part.stop - 1 for part in parts))
-    return parquet(arrow(parts), shard_metadata.encode(KIND, {"columns": [_described(part) for part in parts]}))
+    for piece in slices:
+        by_noise[piece.noise].append(piece)
+    slices = sorted((run for runs in by_noise.values() for run in merge_slices(runs)), key=order)
+    if any(piece.stop - 1 > _LARGEST_RADIUS for piece in slices):
+        raise InvalidInput(
+            "r", f"at most {_LARGEST_RADIUS}, the largest int32", max(piece.stop - 1 for piece in slices)
+        )
+    return parquet(arrow(slices), shard_metadata.encode(KIND, {"columns": [_described(piece) for piece in slices]}))
 
 
-def arrow(parts: Sequence[ColumnSlice]) -> pa.Table:
-    """The rows of these parts as Arrow has them, in the order given."""
-    rows = [np.concatenate(arrays) for arrays in zip(*(part.rows for part in parts), strict=True)]
+def arrow(slices: Sequence[ColumnSlice]) -> pa.Table:
+    """The rows of these slices as Arrow has them, in the order given."""
+    rows = [np.concatenate(arrays) for arrays in zip(*(piece.rows for piece in slices), strict=True)]
     units, exact, min_p = rows
     arrays = [
-        *(pa.array(key, field.type) for key, field in zip(_keys(parts), SCHEMA, strict=False)),
+        *(pa.array(key, field.type) for key, field in zip(_keys(slices), SCHEMA, strict=False)),
         pa.Array.from_buffers(SCHEMA.field("threshold").type, len(units), [None, pa.py_buffer(units.tobytes())]),
         pa.array(exact),
         pa.array(min_p),
@@ -58,22 +60,22 @@ def arrow(parts: Sequence[ColumnSlice]) -> pa.Table:
 
 
 def decode(name: str, data: bytes) -> list[ColumnSlice]:
-    """The parts in a shard's bytes. Rows whose keys are not those that the footer announces are refused."""
-    parts = described(name, data)
+    """The slices in a shard's bytes. Rows whose keys are not those that the footer announces are refused."""
+    slices = described(name, data)
     table = read(name, data, SCHEMA)
-    if sum(len(radii) for _, radii, _ in parts) != table.num_rows:
+    if sum(len(radii) for _, radii, _ in slices) != table.num_rows:
         raise DamagedShard(name, "does not hold the rows that its footer announces")
     units = np.frombuffer(table["threshold"].combine_chunks().buffers()[1], dtype="<u8").reshape(-1, 2)
     rows = Rows(units[: table.num_rows], table["exact"].to_numpy(), table["min_p"].to_numpy())
-    cuts = [0, *np.cumsum([len(radii) for _, radii, _ in parts]).tolist()]
+    cuts = [0, *np.cumsum([len(radii) for _, radii, _ in slices]).tolist()]
     found = [
         ColumnSlice(noise, radii.start, rows.between(start, stop), end)
-        for (noise, radii, end), (start, stop) in zip(parts, pairwise(cuts), strict=True)
+        for (noise, radii, end), (start, stop) in zip(slices, pairwise(cuts), strict=True)
     ]
-    for part in found:
-        if part.end is not end_of(part.noise, part.rows.unit(len(part.rows) - 1)):
+    for piece in found:
+        if piece.end is not end_of(piece.noise, piece.rows.scaled_ceiling(len(piece.rows) - 1)):
             raise DamagedShard(
-                name, f"announces that K = {part.noise.k}, α = {part.noise.alpha} is {part.end}; it is not"
+                name, f"announces that K = {piece.noise.k}, α = {piece.noise.alpha} is {piece.end}; it is not"
             )
     for field, expected in zip(SCHEMA, _keys(found), strict=False):
         if not np.array_equal(table[field.name].to_numpy(), expected):
@@ -82,12 +84,12 @@ def decode(name: str, data: bytes) -> list[ColumnSlice]:
 
 
 def described(name: str, data: bytes) -> list[tuple[Noise, range, End]]:
-    """What the footer announces: the noise, the radii and the end of each part. Reads no rows."""
+    """What the footer announces: the noise, the radii and the end of each slice. Reads no rows."""
     stated = stated_by(name, data, KIND)
     try:
         columns = [
-            (Noise(part["k"], part["alpha"]), _radii(part["first"], part["last"]), End(part["end"]))
-            for part in stated["columns"]
+            (Noise(piece["k"], piece["alpha"]), _radii(piece["first"], piece["last"]), End(piece["end"]))
+            for piece in stated["columns"]
         ]
     except (EllzeroError, KeyError, TypeError, ValueError):
         columns = []
@@ -137,9 +139,9 @@ def parquet(table: pa.Table, metadata: dict[bytes, bytes]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def order(part: ColumnSlice) -> tuple[int, Any, int]:
+def order(piece: ColumnSlice) -> tuple[int, Any, int]:
     """Rows are sorted by K, the value of α, and r."""
-    return part.noise.k, part.noise.alpha, part.first
+    return piece.noise.k, piece.noise.alpha, piece.first
 
 
 def _radii(first: object, last: object) -> range:
@@ -147,23 +149,23 @@ def _radii(first: object, last: object) -> range:
     return range(low, read_integer(last, "last", low, _LARGEST_RADIUS) + 1)
 
 
-def _described(part: ColumnSlice) -> dict[str, Any]:
+def _described(piece: ColumnSlice) -> dict[str, Any]:
     return {
-        "k": part.noise.k,
-        "alpha": str(part.noise.alpha),
-        "first": part.first,
-        "last": part.stop - 1,
-        "end": end_of(part.noise, part.rows.unit(len(part.rows) - 1)).value,
+        "k": piece.noise.k,
+        "alpha": str(piece.noise.alpha),
+        "first": piece.first,
+        "last": piece.stop - 1,
+        "end": end_of(piece.noise, piece.rows.scaled_ceiling(len(piece.rows) - 1)).value,
     }
 
 
-def _keys(parts: Sequence[ColumnSlice]) -> list[np.ndarray[Any, Any]]:
-    """The columns k, alpha_num, alpha_den and r of these parts."""
-    counts = [len(part.rows) for part in parts]
-    alphas = [part.noise.alpha for part in parts]
+def _keys(slices: Sequence[ColumnSlice]) -> list[np.ndarray[Any, Any]]:
+    """The columns k, alpha_num, alpha_den and r of these slices."""
+    counts = [len(piece.rows) for piece in slices]
+    alphas = [piece.noise.alpha for piece in slices]
     return [
-        np.repeat(np.array([part.noise.k for part in parts], dtype=np.int32), counts),
+        np.repeat(np.array([piece.noise.k for piece in slices], dtype=np.int32), counts),
         np.repeat(np.array([alpha.numerator for alpha in alphas], dtype=np.int64), counts),
         np.repeat(np.array([alpha.denominator for alpha in alphas], dtype=np.int64), counts),
-        np.concatenate([np.arange(part.first, part.stop, dtype=np.int32) for part in parts]),
+        np.concatenate([np.arange(piece.first, piece.stop, dtype=np.int32) for piece in slices]),
     ]

@@ -1,34 +1,33 @@
-"""Lookups: certified radii from a table in memory, and from the engine wherever the table is short.
+"""Lookups: certified radii from a table in memory, computed where the table has no row.
 
-A lookup never gives another radius than exact arithmetic does: where the table has no row, the engine goes on, and
-the answer says so.
+A lookup always gives the radius that exact arithmetic gives, and says whether anything had to be computed.
 """
 
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import nextafter
 from os import PathLike, fspath
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import Noise, Votes, radius as computed_radius
+from ellzero.certificates.binomial_tails import ThresholdProbability
 from ellzero.certificates.exact_thresholds import answer_at, radius_bound
 from ellzero.certificates.radii import likely_one_class_p, two_class_near
 from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery
 from ellzero.certificates.votes import least_count, likely_lower_bound, proved_radius
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability
-from ellzero.tables.format.rows import DIGITS, ColumnSlice, End
+from ellzero.core.schemas import Source, combine_sources
+from ellzero.tables.format.rows import DIGITS, SCALE, ColumnSlice, End
 from ellzero.tables.lookup.batch_lookup import radii_of_counts, radii_of_doubles
-from ellzero.tables.lookup.chances import threshold_probabilities
-from ellzero.tables.lookup.column_cache import ColumnCache, Source
-from ellzero.tables.lookup.position import place
-from ellzero.tables.lookup.results import ColumnResult, LocatedRadius, RadiiResult, RadiusResult, of_all
+from ellzero.tables.lookup.column_cache import ColumnCache
+from ellzero.tables.lookup.results import ColumnResult, RadiiResult, RadiusResult
 from ellzero.tables.table import Extent, Table
 
-_UNIT = 10**DIGITS
 _CEILING = CeilingQuery(DIGITS)
 
 
@@ -36,7 +35,7 @@ class ThresholdIndex:
     """A table in memory: for each noise its rows from r = 0 on as sorted arrays."""
 
     def __init__(self, columns: Mapping[Noise, ColumnSlice], write_back: Table | None = None) -> None:
-        self._known = ColumnCache(columns, write_back)
+        self._columns = ColumnCache(columns, write_back)
 
     @classmethod
     def open(cls, table: Table | str | PathLike[str], write_back: bool = False) -> "ThresholdIndex":
@@ -48,70 +47,72 @@ class ThresholdIndex:
     @property
     def noises(self) -> list[Noise]:
         """The noises that the table has."""
-        return list(self._known.stored)
+        return list(self._columns.stored)
 
     def extents(self) -> dict[Noise, Extent]:
         """How far each column of the table goes."""
-        return {noise: Extent(len(part.rows), part.end) for noise, part in self._known.stored.items()}
+        return {noise: Extent(len(column.rows), column.end) for noise, column in self._columns.stored.items()}
 
-    def find(self, noise: Noise, p: Fraction, d: int) -> LocatedRadius | None:
-        """The `radius` of p if the rows at hand decide it, None if the engine is needed. A few microseconds."""
+    def find(self, noise: Noise, p: Fraction, d: int) -> RadiusResult | None:
+        """The `radius` of p if the rows in memory decide it, otherwise None. Takes a few microseconds."""
         if 2 * p.numerator <= p.denominator:  # no row is needed
-            return LocatedRadius(None, Source.TABLE, None, _UNIT // 2)
+            return RadiusResult(None, Source.TABLE, None, SCALE // 2)
         if p.numerator == p.denominator:
-            return LocatedRadius(d, Source.TABLE, None, None)
-        part, source = self._known.find(noise)
-        if part is None:
+            return RadiusResult(d, Source.TABLE, None, None)
+        column, source = self._columns.find(noise)
+        if column is None:
             return None
-        if part.end is End.FLAT:
-            return LocatedRadius(d, source, _UNIT // 2, None)
-        where = place(part, p, d)
-        if where is None or where.ties:
+        if column.end is End.FLAT:
+            return RadiusResult(d, source, SCALE // 2, None)
+        position = _locate(column, p, d)
+        if position is None or position.ties:
             return None
-        radius = where.passed - 1
-        return LocatedRadius(
-            radius, source, part.rows.unit(radius), self._unit(part, noise, radius + 1) if radius < d else None
-        )
-
-    def at_hand(self, noise: Noise, p: Fraction, d: int) -> bool:
-        """Whether the rows at hand go as far as p needs: beyond 1 − 10^-20 none do."""
-        if 2 * p <= 1 or p == 1:
-            return True
-        part, _ = self._known.find(noise)
-        return part is not None and (part.end is End.FLAT or place(part, p, d) is not None)
-
-    def is_whole(self, noise: Noise, r_max: int | None = None) -> bool:
-        """Whether the rows at hand go to r_max, or as far as rows go."""
-        return _goes_to(self._known.find(noise)[0], r_max)
-
-    def extend(self, noise: Noise, p: Fraction, d: int) -> None:
-        """Have the rows computed that make p `at_hand`; all of them, if they cannot."""
-        self._known.walk(noise, np.array([nextafter(float(p), 1.0)]), d)
-
-    def extend_to(self, noise: Noise, r_max: int | None = None) -> None:
-        """Have the rows computed that make the column `is_whole` up to r_max."""
-        self._known.column(noise, r_max)
-
-    def locate(self, noise: Noise, found: RadiusResult, d: int) -> LocatedRadius:
-        """A radius that was found, with the thresholds of it and of the next, from the rows at hand if they suffice."""
-        part, _ = self._known.find(noise)
-        radius, source = found
-        if radius is None:
-            return LocatedRadius(None, source, None, _UNIT // 2)
-        return LocatedRadius(
+        radius = position.passed - 1
+        return RadiusResult(
             radius,
             source,
-            self._unit(part, noise, radius),
-            self._unit(part, noise, radius + 1) if radius < d else None,
+            column.rows.scaled_ceiling(radius),
+            self._scaled_ceiling(column, noise, radius + 1) if radius < d else None,
+        )
+
+    def covers(self, noise: Noise, p: Fraction, d: int) -> bool:
+        """Whether the rows in memory go as far as p needs: beyond 1 − 10^-20 none do."""
+        if 2 * p <= 1 or p == 1:
+            return True
+        column, _ = self._columns.find(noise)
+        return column is not None and (column.end is End.FLAT or _locate(column, p, d) is not None)
+
+    def is_whole(self, noise: Noise, r_max: int | None = None) -> bool:
+        """Whether the rows in memory go to r_max, or as far as rows go."""
+        return _goes_to(self._columns.find(noise)[0], r_max)
+
+    def extend(self, noise: Noise, p: Fraction, d: int) -> None:
+        """Compute the rows that p needs (see `covers`); all of them, if no row decides p."""
+        self._columns.compute_radii(noise, np.array([nextafter(float(p), 1.0)]), d)
+
+    def extend_to(self, noise: Noise, r_max: int | None = None) -> None:
+        """Compute the rows up to r_max, or all of them (see `is_whole`)."""
+        self._columns.compute_column(noise, r_max)
+
+    def _with_thresholds(self, noise: Noise, radius: int | None, source: Source, d: int) -> RadiusResult:
+        """The result with the thresholds of the radius and of the next, from the rows in memory if they suffice."""
+        if radius is None:
+            return RadiusResult(None, source, None, SCALE // 2)
+        column, _ = self._columns.find(noise)
+        return RadiusResult(
+            radius,
+            source,
+            self._scaled_ceiling(column, noise, radius),
+            self._scaled_ceiling(column, noise, radius + 1) if radius < d else None,
         )
 
     @staticmethod
-    def _unit(part: ColumnSlice | None, noise: Noise, r: int) -> int:
-        if part is not None:
-            if r < part.stop:
-                return part.rows.unit(r)
-            if part.end is not End.CUT:  # all further ones are the same
-                return part.last_unit
+    def _scaled_ceiling(column: ColumnSlice | None, noise: Noise, r: int) -> int:
+        if column is not None:
+            if r < column.stop:
+                return column.rows.scaled_ceiling(r)
+            if column.end is not End.CUT:  # all further ones are the same
+                return column.last_scaled_ceiling
         return answer_at(noise, r, _CEILING).units
 
     @overload
@@ -135,12 +136,11 @@ class ThresholdIndex:
                 raise InvalidInput("p_b", "given only with a single probability p", p_b)
             return self._of_two(read_probability(p, "p"), read_probability(p_b, "p_b"), noise, d)
         if isinstance(p, Votes):
-            likely, source = self._of_double(likely_lower_bound(p), noise, d)
-            return RadiusResult(
-                proved_radius(noise, p, d, likely, threshold_probabilities(noise, self._known.find(noise)[0])), source
-            )
+            likely, source, _, _ = self._of_double(likely_lower_bound(p), noise, d)
+            proved = proved_radius(noise, p, d, likely, self._threshold_probabilities(noise))
+            return self._with_thresholds(noise, proved, source, d)
         if isinstance(p, np.ndarray):
-            return radii_of_doubles(self._known, p, noise, d)
+            return radii_of_doubles(self._columns, p, noise, d)
         if isinstance(p, float | np.float32 | np.float16):
             if not 0 <= p <= 1:
                 raise InvalidInput("p", "a number from 0 to 1", p)
@@ -150,25 +150,25 @@ class ThresholdIndex:
     def radii_of_counts(self, counts: NDArray[Any], n: int, failure: RationalLike, noise: Noise, d: int) -> RadiiResult:
         """The largest r ≤ d that each count of n votes certifies at failure probability ε, as for single votes.
 
-        Costs a certificate a distinct count, or a least count k*_r a radius, whichever are fewer.
+        Costs one certificate per distinct count, or one least count k*_r per radius, whichever are fewer.
         """
         d, none = read_dimension(d), Votes(0, n, failure)
 
-        def certified(count: int) -> RadiusResult:
+        def certify(count: int) -> RadiusResult:
             return self.radius(Votes(count, none.n, none.failure), noise, d)
 
-        def needed(r: int) -> int | None:
-            return least_count(threshold_probabilities(noise, self._known.find(noise)[0])(r), none.n, none.failure)
+        def least(r: int) -> int | None:
+            return least_count(self._threshold_probabilities(noise)(r), none.n, none.failure)
 
-        return radii_of_counts(counts, none.n, certified, needed)
+        return radii_of_counts(counts, none.n, certify, least)
 
     def thresholds(self, noise: Noise, r_max: int | None = None) -> ColumnResult:
         """τ_0 … τ_{r_max}, or up to saturation; a flat noise has one row."""
         end = None if r_max is None else read_integer(r_max, "r_max", 0)
-        part, source = self._known.find(noise)
-        if part is None or not _goes_to(part, end):
-            return ColumnResult(self._known.column(noise, end), Source.COMPUTED)
-        return ColumnResult(_beginning(part, part.stop if end is None else min(part.stop, end + 1)), source)
+        column, source = self._columns.find(noise)
+        if column is None or not _goes_to(column, end):
+            return ColumnResult(self._columns.compute_column(noise, end), Source.COMPUTED)
+        return ColumnResult(_beginning(column, column.stop if end is None else min(column.stop, end + 1)), source)
 
     def _of_two(self, p: Fraction, p_b: Fraction, noise: Noise, d: int) -> RadiusResult:
         """The two-class radius: at least that of p alone, at most that of 1 − p_b, and searched between them."""
@@ -177,49 +177,95 @@ class ThresholdIndex:
             return RadiusResult(None if p <= p_b else d, Source.TABLE)
         likely = self._of_rational(likely_one_class_p(p, p_b), noise, d)
         alone = self._of_rational(p, noise, d)
-        if self.at_hand(noise, 1 - p_b, d):
+        if self.covers(noise, 1 - p_b, d):
             most = self._of_rational(1 - p_b, noise, d)
         else:  # a bound will do, and needs no walk
             most = RadiusResult(min(d, radius_bound(noise, p_b)), Source.COMPUTED)
         low, high = max(alone.number, 0), most.number
         if low == high:
-            return RadiusResult(low, of_all(alone.source, most.source))
+            return RadiusResult(low, combine_sources((alone.source, most.source)))
         return RadiusResult(two_class_near(noise, p, p_b, likely.number, low, high), Source.COMPUTED)
 
     def _of_double(self, p: float, noise: Noise, d: int) -> RadiusResult:
         if p <= 0.5 or p == 1.0:  # no row is needed
             return RadiusResult(None if p <= 0.5 else d, Source.TABLE)
-        part, source = self._known.find(noise)
-        if part is not None:
-            certified = int(part.rows.min_p.searchsorted(p, "right"))
-            if certified < len(part.rows):
+        column, source = self._columns.find(noise)
+        if column is not None:
+            certified = int(column.rows.min_p.searchsorted(p, "right"))
+            if certified < len(column.rows):
                 return RadiusResult(min(certified - 1, d), source)
-            if part.end is not End.CUT or d < part.stop:
+            if column.end is not End.CUT or d < column.stop:
                 return RadiusResult(d, source)
-        return RadiusResult(int(self._known.walk(noise, np.array([p]), d)[0]), Source.COMPUTED)
+        return RadiusResult(int(self._columns.compute_radii(noise, np.array([p]), d)[0]), Source.COMPUTED)
 
     def _of_rational(self, p: Fraction, noise: Noise, d: int) -> RadiusResult:
-        located = self.find(noise, p, d)
-        if located is not None:
-            return RadiusResult(located.radius, located.source)
-        if not self.at_hand(noise, p, d) and not self.is_whole(noise):
+        result = self.find(noise, p, d)
+        if result is not None:
+            return result
+        if not self.covers(noise, p, d) and not self.is_whole(noise):
             self.extend(noise, p, d)
-        part, _ = self._known.find(noise)
-        where = None if part is None else place(part, p, d)
-        if where is None:  # too long to keep, or p too close to 1 for rows
-            return RadiusResult(computed_radius(noise, p, d), Source.COMPUTED)
-        certified, end = where.passed, where.passed + where.ties
+        column, _ = self._columns.find(noise)
+        position = None if column is None else _locate(column, p, d)
+        if position is None:  # too long to keep, or p too close to 1 for rows
+            return self._with_thresholds(noise, computed_radius(noise, p, d), Source.COMPUTED, d)
+        certified, end = position.passed, position.passed + position.ties
         exceeds = ExceedsQuery(p)
         while certified < end and answer_at(noise, certified, exceeds):
             certified += 1
-        return RadiusResult(certified - 1, Source.COMPUTED)
+        return self._with_thresholds(noise, certified - 1, Source.COMPUTED, d)
+
+    def _threshold_probabilities(self, noise: Noise) -> Callable[[int], ThresholdProbability]:
+        """τ_r as a success probability, for any r: bracketed by its row, exact if that is not enough.
+
+        A row says that τ_r is its decimal, or lies less than 10^-20 below it. That is nearly always enough, and spares
+        the r steps of exact arithmetic.
+        """
+        column, _ = self._columns.find(noise)
+
+        def probability(r: int) -> ThresholdProbability:
+            if column is None or r >= column.stop:
+                return ThresholdProbability(noise, r)
+            ceiling = column.rows.scaled_ceiling(r)
+            below = 0 if column.rows.exact[r] else 1
+            return ThresholdProbability(noise, r, (Fraction(ceiling - below, SCALE), Fraction(ceiling, SCALE)))
+
+        return probability
 
 
-def _goes_to(part: ColumnSlice | None, r_max: int | None) -> bool:
-    return part is not None and (part.end is not End.CUT or (r_max is not None and r_max < part.stop))
+class _Position(NamedTuple):
+    """p exceeds the thresholds of ``passed`` rows; of the next ``ties`` only exact arithmetic can tell; no others."""
+
+    passed: int
+    ties: int
 
 
-def _beginning(part: ColumnSlice, stop: int) -> ColumnSlice:
-    if stop == part.stop:
-        return part
-    return ColumnSlice(part.noise, part.first, part.rows.between(0, stop - part.first), End.CUT)
+def _locate(column: ColumnSlice, p: Fraction, d: int) -> _Position | None:
+    """The position of p, 1/2 < p < 1, among the rows r ≤ d of a column that is not flat; None if it may lie beyond."""
+    floor, rest = divmod(p.numerator * SCALE, p.denominator)
+    ceiling = floor + (rest > 0)
+    rows, stop = column.rows, min(column.stop, d + 1)
+    # The last threshold lies less than 10^-20 below its decimal.
+    if d >= column.stop and ceiling >= column.last_scaled_ceiling:
+        return None
+    # Rows below the ceiling are passed: all whose min_p is at most the double below p, which lies far more than 10^-20
+    # under p, and hardly ever any more.
+    passed = min(int(rows.min_p.searchsorted(nextafter(float(p), 0.0), "right")), stop)
+    if passed < stop and rows.scaled_ceiling(passed) < ceiling:
+        passed = bisect_left(range(stop), ceiling, passed + 1, key=rows.scaled_ceiling)
+    if passed == stop or rows.scaled_ceiling(passed) > ceiling:
+        return _Position(passed, 0)
+    # Of the rows equal to the ceiling the inexact come first, since τ never falls: their τ lies less than 10^-20 below,
+    # so p passes them if it is that decimal; otherwise only exact arithmetic can tell.
+    equal = bisect_right(range(stop), ceiling, passed, key=rows.scaled_ceiling)
+    close = int(np.count_nonzero(~rows.exact[passed:equal]))
+    return _Position(passed, close) if rest else _Position(passed + close, 0)
+
+
+def _goes_to(column: ColumnSlice | None, r_max: int | None) -> bool:
+    return column is not None and (column.end is not End.CUT or (r_max is not None and r_max < column.stop))
+
+
+def _beginning(column: ColumnSlice, stop: int) -> ColumnSlice:
+    if stop == column.stop:
+        return column
+    return ColumnSlice(column.noise, column.first, column.rows.between(0, stop - column.first), End.CUT)

@@ -1,6 +1,7 @@
-"""Questions answered from an index, with reasons: what the local client and the service both say.
+"""Answers from an index, with reasons: what the local client and the service both return.
 
-Each function gives what exact arithmetic gives, whatever the table lacks; `Source` tells whether the engine was needed.
+Each function gives what exact arithmetic gives, even where the table has no row; `Source` says whether anything was
+computed.
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from ellzero.certificates import (
     sigma_for_alpha,
 )
 from ellzero.certificates.rounding import decimal
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability
 from ellzero.core.schemas import (
@@ -32,38 +34,36 @@ from ellzero.core.schemas import (
     RadiiAnswer,
     RadiiArray,
     RadiusAnswer,
+    Source,
     TableColumn,
     TablesAnswer,
     ThresholdRow,
     ThresholdsAnswer,
+    combine_sources,
 )
-from ellzero.tables.format.rows import DIGITS
-from ellzero.tables.lookup.column_cache import Source
+from ellzero.tables.format.rows import DIGITS, SCALE
 from ellzero.tables.lookup.index import ThresholdIndex
-from ellzero.tables.lookup.results import ABSTAIN, ColumnResult, LocatedRadius, RadiusResult
+from ellzero.tables.lookup.results import ABSTAIN, ColumnResult, RadiusResult
 
 MOST_COMPARED = 10_000
-_UNIT = 10**DIGITS
 
 
 def answer_probability(index: ThresholdIndex, noise: Noise, p: RationalLike, d: int) -> RadiusAnswer:
     """The radius of a probability, and the thresholds it lies between."""
-    located = index.locate(noise, index.radius(p, noise, d), d)
-    return explained(noise, read_probability(p, "p"), d, located, _exact_text(p))
+    exact = read_probability(p, "p")
+    return explain_probability(noise, exact, d, index.radius(exact, noise, d), _exact_text(p))
 
 
-def explained(noise: Noise, p: Fraction, d: int, located: LocatedRadius, written: str) -> RadiusAnswer:
+def explain_probability(noise: Noise, p: Fraction, d: int, result: RadiusResult, written: str) -> RadiusAnswer:
     """The radius of p with the thresholds it lies between; ``written`` is how p was written."""
-    radius, source, unit, next_unit = located
-    certain = p.numerator == p.denominator  # no threshold decides
+    radius, source, ceiling, next_ceiling = result
+    margin = None if ceiling is None else max(p.numerator * SCALE // p.denominator - ceiling, 0)
     return RadiusAnswer(
         radius=radius,
-        threshold=None if unit is None or certain else decimal(unit, DIGITS),
-        next_threshold=None if next_unit is None or certain else decimal(next_unit, DIGITS),
-        margin=(
-            None if unit is None or certain else decimal(max(p.numerator * _UNIT // p.denominator - unit, 0), DIGITS)
-        ),
-        source=source.value,
+        threshold=_decimal(ceiling),
+        next_threshold=_decimal(next_ceiling),
+        margin=_decimal(margin),
+        source=source,
         k=noise.k,
         alpha=str(noise.alpha),
         d=d,
@@ -73,28 +73,42 @@ def explained(noise: Noise, p: Fraction, d: int, located: LocatedRadius, written
 
 def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b: RationalLike, d: int) -> RadiusAnswer:
     """The radius of a probability against at most p_b for every other class."""
-    return _radius(noise, d, index.radius(p, noise, d, p_b), p=_exact_text(p), p_b=_exact_text(p_b))
+    result = index.radius(p, noise, d, p_b)
+    return RadiusAnswer(
+        radius=result.radius,
+        threshold=None,
+        next_threshold=None,
+        margin=None,
+        source=result.source,
+        k=noise.k,
+        alpha=str(noise.alpha),
+        d=d,
+        p=_exact_text(p),
+        p_b=_exact_text(p_b),
+    )
 
 
 def answer_votes(index: ThresholdIndex, noise: Noise, votes: Votes, d: int) -> RadiusAnswer:
     """The radius of votes, the thresholds around it, and the counts that certify it and one more."""
-    found = index.radius(votes, noise, d)
-    _, _, reached, beyond = index.locate(noise, found, d)
+    result = index.radius(votes, noise, d)
     low = Fraction(lower_bound(votes))
-    margin = None if reached is None else max(low.numerator * _UNIT // low.denominator - reached, 0)
-    following = 0 if found.radius is None else found.radius + 1
-    return _radius(
-        noise,
-        d,
-        found,
-        reached,
-        beyond,
-        margin,
+    scaled_low = low.numerator * SCALE // low.denominator
+    ceiling = result.scaled_ceiling
+    following = 0 if result.radius is None else result.radius + 1
+    return RadiusAnswer(
+        radius=result.radius,
+        threshold=_decimal(ceiling),
+        next_threshold=_decimal(result.next_scaled_ceiling),
+        margin=None if ceiling is None else _decimal(max(scaled_low - ceiling, 0)),
+        source=result.source,
+        k=noise.k,
+        alpha=str(noise.alpha),
+        d=d,
         count=votes.count,
         n=votes.n,
         failure=str(votes.failure),
-        p_lower=decimal(low.numerator * _UNIT // low.denominator, DIGITS),
-        min_count=None if found.radius is None else min_count(noise, found.radius, votes.n, votes.failure),
+        p_lower=_decimal(scaled_low),
+        min_count=None if result.radius is None else min_count(noise, result.radius, votes.n, votes.failure),
         next_min_count=min_count(noise, following, votes.n, votes.failure) if following <= d else None,
     )
 
@@ -108,15 +122,15 @@ def answer_list(
 ) -> RadiiAnswer:
     """Radii of many probabilities: floats count as their exact values, all else is read exactly."""
     if p_b is not None:
-        found = _of_pairs(index, noise, p, p_b, d)
+        results = _of_pairs(index, noise, p, p_b, d)
     elif set(map(type, p)) == {float}:
         radii, source = index.radius(np.array(p, np.float64), noise, d)
         return _radii(noise, d, radii, source)
     else:
-        found = _of_each(index, noise, p, d)
+        results = _of_each(index, noise, p, d)
     return RadiiAnswer(
-        radii=[one.radius for one in found],
-        source=_joint_source(found),
+        radii=[result.radius for result in results],
+        source=combine_sources([result.source for result in results]),
         k=noise.k,
         alpha=str(noise.alpha),
         d=d,
@@ -139,7 +153,7 @@ def answer_array(
     values: NDArray[Any],
     d: int,
     n: int | None = None,
-    failure: RationalLike = "0.001",
+    failure: RationalLike = DEFAULT_FAILURE,
     p_b: RationalLike | Sequence[RationalLike] | None = None,
 ) -> RadiiArray:
     """Radii of an array of probabilities, with runners-up perhaps, or with n of counts, in its shape."""
@@ -148,44 +162,44 @@ def answer_array(
     elif p_b is None:
         radii, source = index.radius(values, noise, d)
     else:
-        found = _of_pairs(index, noise, values.ravel().tolist(), p_b, d)
+        results = _of_pairs(index, noise, values.ravel().tolist(), p_b, d)
         radii, source = (
-            np.array([one.number for one in found], np.int32).reshape(values.shape),
-            Source(_joint_source(found)),
+            np.array([result.number for result in results], np.int32).reshape(values.shape),
+            combine_sources([result.source for result in results]),
         )
-    return RadiiArray(radii=radii, source=source.value, k=noise.k, alpha=str(noise.alpha), d=d)
+    return RadiiArray(radii=radii, source=source, k=noise.k, alpha=str(noise.alpha), d=d)
 
 
 def answer_thresholds(index: ThresholdIndex, noise: Noise, r_max: int | None = None) -> ThresholdsAnswer:
     """τ_0 … τ_{r_max}, or up to saturation."""
-    return column_answer(index.thresholds(noise, r_max))
+    return answer_column(index.thresholds(noise, r_max))
 
 
-def column_answer(found: ColumnResult) -> ThresholdsAnswer:
-    """A column that was found, as an answer."""
-    part, source = found
-    rows, noise = part.rows, part.noise
+def answer_column(result: ColumnResult) -> ThresholdsAnswer:
+    """A column as an answer."""
+    column, source = result
+    rows, noise = column.rows, column.noise
     return ThresholdsAnswer(
         rows=[
-            ThresholdRow(r, decimal(rows.unit(r), DIGITS), exact, min_p)
+            ThresholdRow(r, decimal(rows.scaled_ceiling(r), DIGITS), exact, min_p)
             for r, (exact, min_p) in enumerate(zip(rows.exact.tolist(), rows.min_p.tolist(), strict=True))
         ],
-        end=part.end.value,
-        source=source.value,
+        end=column.end.value,
+        source=source,
         k=noise.k,
         alpha=str(noise.alpha),
     )
 
 
 def answer_votes_needed(
-    noise: Noise, r: int, p: RationalLike, failure: RationalLike = "0.001", power: RationalLike = "0.9"
+    noise: Noise, r: int, p: RationalLike, failure: RationalLike = DEFAULT_FAILURE, power: RationalLike = DEFAULT_POWER
 ) -> PlanAnswer:
     """The least number of votes that certifies r for an input of probability p."""
-    found = plan(noise, r, p, failure, power)
+    planned = plan(noise, r, p, failure, power)
     return PlanAnswer(
         r=r,
-        n=None if found is None else found.n,
-        min_count=None if found is None else found.min_count,
+        n=None if planned is None else planned.n,
+        min_count=None if planned is None else planned.min_count,
         failure=_text(failure),
         k=noise.k,
         alpha=str(noise.alpha),
@@ -194,7 +208,9 @@ def answer_votes_needed(
     )
 
 
-def answer_reach(index: ThresholdIndex, noise: Noise, n: int, d: int, failure: RationalLike = "0.001") -> PlanAnswer:
+def answer_reach(
+    index: ThresholdIndex, noise: Noise, n: int, d: int, failure: RationalLike = DEFAULT_FAILURE
+) -> PlanAnswer:
     """The largest radius that n votes can certify: when all of them agree."""
     d = read_dimension(d)
     reached = index.radius(Votes(n, n, failure), noise, d).radius
@@ -219,11 +235,11 @@ def answer_comparison(
     d = read_dimension(d)
     rows: list[ComparedThreshold] = []
     if r_max is not None:
-        part, _ = index.thresholds(noise, read_integer(r_max, "r_max", 0, min(d, MOST_COMPARED)))
+        column, _ = index.thresholds(noise, read_integer(r_max, "r_max", 0, min(d, MOST_COMPARED)))
         rows = [
             ComparedThreshold(
                 r,
-                decimal(part.rows.unit(min(r, len(part.rows) - 1)), DIGITS),
+                decimal(column.rows.scaled_ceiling(min(r, len(column.rows) - 1)), DIGITS),
                 gaussian_l0_threshold(sigma, r, DIGITS),
             )
             for r in range(r_max + 1)
@@ -253,14 +269,14 @@ def answer_tables(index: ThresholdIndex, name: str) -> TablesAnswer:
 
 def _of_each(index: ThresholdIndex, noise: Noise, p: Sequence[RationalLike], d: int) -> list[RadiusResult]:
     """Each number that is written in the same way is decided once."""
-    known: dict[tuple[type, RationalLike], RadiusResult] = {}
+    columns: dict[tuple[type, RationalLike], RadiusResult] = {}
     for one in p:
         try:
-            if (type(one), one) not in known:
-                known[type(one), one] = index.radius(one, noise, d)
+            if (type(one), one) not in columns:
+                columns[type(one), one] = index.radius(one, noise, d)
         except TypeError:  # what cannot be hashed is no number
             raise InvalidInput("p", "a list of numbers from 0 to 1", one) from None
-    return [known[type(one), one] for one in p]
+    return [columns[type(one), one] for one in p]
 
 
 def _of_pairs(
@@ -276,39 +292,13 @@ def _of_pairs(
     return [index.radius(top, noise, d, other) for top, other in zip(p, others, strict=True)]
 
 
-def _radius(
-    noise: Noise,
-    d: int,
-    found: RadiusResult,
-    reached: int | None = None,
-    beyond: int | None = None,
-    margin: int | None = None,
-    **evidence: Any,
-) -> RadiusAnswer:
-    return RadiusAnswer(
-        radius=found.radius,
-        threshold=_decimal(reached),
-        next_threshold=_decimal(beyond),
-        margin=_decimal(margin),
-        source=found.source.value,
-        k=noise.k,
-        alpha=str(noise.alpha),
-        d=d,
-        **evidence,
-    )
-
-
 def _radii(noise: Noise, d: int, radii: NDArray[np.int32], source: Source) -> RadiiAnswer:
     numbers = [None if radius == ABSTAIN else radius for radius in radii.tolist()]
-    return RadiiAnswer(radii=numbers, source=source.value, k=noise.k, alpha=str(noise.alpha), d=d)
+    return RadiiAnswer(radii=numbers, source=source, k=noise.k, alpha=str(noise.alpha), d=d)
 
 
-def _joint_source(found: Sequence[RadiusResult]) -> Any:
-    return (Source.COMPUTED if any(one.source is Source.COMPUTED for one in found) else Source.TABLE).value
-
-
-def _decimal(units: int | None) -> Decimal | None:
-    return None if units is None else decimal(units, DIGITS)
+def _decimal(scaled: int | None) -> Decimal | None:
+    return None if scaled is None else decimal(scaled, DIGITS)
 
 
 def _exact_text(p: RationalLike) -> str:

@@ -1,21 +1,27 @@
-"""What lookups find."""
+"""What lookups return."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ellzero.core.schemas import Source
 from ellzero.tables.format.rows import ColumnSlice
-from ellzero.tables.lookup.column_cache import Source
 
 ABSTAIN = -1
 
 
 class RadiusResult(NamedTuple):
-    """A certified radius, None to abstain."""
+    """A certified radius, None to abstain, and the thresholds around it: ⌈τ·10^20⌉ of it and of the next one.
+
+    The first is None when abstaining and at p = 1, the second at p = 1 and at radius d. Both are None with p_b, and
+    for a float, which `min_p` decides alone.
+    """
 
     radius: int | None
     source: Source
+    scaled_ceiling: int | None = None
+    next_scaled_ceiling: int | None = None
 
     @property
     def number(self) -> int:
@@ -23,17 +29,8 @@ class RadiusResult(NamedTuple):
         return ABSTAIN if self.radius is None else self.radius
 
 
-class LocatedRadius(NamedTuple):
-    """A certified radius between thresholds: ⌈τ·10^20⌉ of it (None at p = 1) and of the next one (None after d)."""
-
-    radius: int | None
-    source: Source
-    unit: int | None
-    next_unit: int | None
-
-
 class RadiiResult(NamedTuple):
-    """Certified radii in the shape of what was asked, −1 to abstain; computed if the engine was needed for any."""
+    """Certified radii in the shape of the probabilities or counts, −1 to abstain; computed if any was."""
 
     radii: NDArray[np.int32]
     source: Source
@@ -42,10 +39,5 @@ class RadiiResult(NamedTuple):
 class ColumnResult(NamedTuple):
     """The rows 0, 1, … of a noise."""
 
-    part: ColumnSlice
+    column: ColumnSlice
     source: Source
-
-
-def of_all(*sources: Source) -> Source:
-    """The source of an answer that came from all of these."""
-    return Source.COMPUTED if Source.COMPUTED in sources else Source.TABLE
