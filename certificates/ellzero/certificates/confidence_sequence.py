@@ -12,7 +12,7 @@ Clopper–Pearson bound may not.
 
 from fractions import Fraction
 from functools import partial
-from math import exp, expm1, lgamma, log, log1p, pi
+from math import exp, lgamma, log, log1p, nextafter, pi
 
 from ellzero.certificates._balls import Undecided, arb, ball, decided
 from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability
@@ -26,9 +26,7 @@ from ellzero.core.numbers import read_dimension
 _FIRST_BITS = 64
 _CAP_BITS = 512
 _HALVINGS = 60
-_LOG_2 = log(2)
-_LEAST_LOG = -745.0  # e to it is the least double above 0
-_LEAST_DOUBLE_BELOW_0 = -1e-300
+_BELOW_ONE = nextafter(1.0, 0.0)
 
 
 def anytime_radius(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
@@ -85,37 +83,24 @@ def likely_anytime_bound(votes: Votes) -> float:
     n, k = votes.n, votes.count
     if k == 0:
         return 0.0
-    wanted = log(votes.failure.denominator) - log(votes.failure.numerator)
-    level = lgamma(k + 0.5) + lgamma(n - k + 0.5) - lgamma(n + 1) - log(pi) - wanted
-    # The root of k·log q + (n−k)·log(1−q) = level below q = k/n. Bisection of log q or log(1−q), whichever is smaller,
-    # has room for what is close to 0 or to 1. At the root k·log q is at least the level.
-    if 2 * k <= n:
-        low, high = min(level / k, _log_share(k, n)), _log_share(k, n)
-        for _ in range(_HALVINGS):
-            u = (low + high) / 2
-            if k * u + (n - k) * _log1mexp(u) <= level:
-                low = u
-            else:
-                high = u
-        return exp(low)
-    low, high = (_log_share(n - k, n) if k < n else _LEAST_LOG), _LEAST_DOUBLE_BELOW_0
+    log_failure = log(votes.failure.numerator) - log(votes.failure.denominator)
+    # What k·log q + (n−k)·log(1−q) must not exceed. It is below k·log q, and equal to it for unanimous votes.
+    level = lgamma(k + 0.5) + lgamma(n - k + 0.5) - lgamma(n + 1) - log(pi) + log_failure
+    if k == n:
+        return min(exp(level / n), _BELOW_ONE)
+    low, high = level / k, log(k) - log(n - k)  # in logit q, where both ends have room; the most is q = k/n
     for _ in range(_HALVINGS):
-        z = (low + high) / 2
-        if k * _log1mexp(z) + (n - k) * z <= level:
-            high = z
+        middle = (low + high) / 2
+        if -k * _softplus(-middle) - (n - k) * _softplus(middle) <= level:
+            low = middle
         else:
-            low = z
-    return max(-expm1(high), 0.0)
+            high = middle
+    return min(exp(-_softplus(-low)), k / n)
 
 
-def _log_share(part: int, whole: int) -> float:
-    """log(part/whole) for 1 ≤ part ≤ whole."""
-    return log(part) - log(whole)
-
-
-def _log1mexp(x: float) -> float:
-    """log(1 − e^x) for x < 0, accurate near 0 as well, and finite for every double."""
-    return log(-expm1(x)) if x > -_LOG_2 else log1p(-exp(x))
+def _softplus(x: float) -> float:
+    """log(1 + e^x), without overflow."""
+    return max(x, 0.0) + log1p(exp(-abs(x)))
 
 
 def _log_mixture(n: int, k: int, q: arb) -> arb:
