@@ -9,6 +9,7 @@ import click
 
 from ellzero.cli.registry import COMMANDS, CommandEntry
 from ellzero.core import __version__
+from ellzero.core.errors import MissingExtra
 from ellzero.core.install_hint import install_hint
 
 
@@ -67,24 +68,26 @@ def _load(name: str, entry: CommandEntry) -> click.Command:
     module, _, attribute = entry.target.partition(":")
     try:
         command = getattr(import_module(module), attribute)
+    except MissingExtra as missing:
+        return _explain_missing(name, entry, missing.module)
     except ModuleNotFoundError as missing:
-        return _explain_missing(name, entry, missing)
+        return _explain_missing(name, entry, missing.name or "")
     if not isinstance(command, click.Command):
         raise TypeError(f"{entry.target} is not a command")
     return command
 
 
-def _explain_missing(name: str, entry: CommandEntry, missing: ModuleNotFoundError) -> click.Command:
+def _explain_missing(name: str, entry: CommandEntry, module_name: str) -> click.Command:
     """A command that says what it needs, whatever it is given."""
     remedy = f": {install_hint(entry.extra)}" if entry.extra else ", which is not installed"
 
     def explain() -> None:
-        raise click.ClickException(f"{name} needs the Python module {missing.name}{remedy}")
+        raise click.ClickException(f"{name} needs the Python module {module_name}{remedy}")
 
     return click.Command(
         name,
         callback=explain,
-        help=f"(not installed: needs {missing.name})",
+        help=f"(not installed: needs {module_name})",
         add_help_option=False,
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     )
