@@ -1,6 +1,7 @@
 """``ellzero precompute`` as people use it: plans, tables, interruptions, and one clear line for each mistake."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -256,3 +257,22 @@ def test_an_interruption_keeps_what_is_finished_and_the_same_command_goes_on(
     assert [path.name for path in sorted((tmp_path / "t").iterdir())] == table.store.names()
     rest = ellzero(f"precompute --k 1:60 --alpha 0.01:0.99:0.01 --r-max 1000 --out {tmp_path}/t --dry-run")
     assert f"{60 * 99 - len(kept):,} to compute, {len(kept):,} of 5,940 present" in rest.out
+
+
+def test_an_interruption_on_ray_counts_all_that_is_kept_and_shows_no_messages_of_ray(tmp_path: Path) -> None:
+    line = f"precompute --k 1:255 --alpha 0.01:0.99:0.01 --r-max 2000 --out {tmp_path}/t --executor ray --workers 2"
+    with subprocess.Popen(
+        [sys.executable, "-m", "ellzero", *line.split()], stderr=subprocess.PIPE, text=True
+    ) as process:
+        for _ in range(1_200):
+            time.sleep(0.05)
+            if list((tmp_path / "t").glob("*.parquet")):
+                break
+        os.kill(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    expected, kept, last = filter(None, (line for line in err.splitlines() if "%: " not in line))
+    assert re.fullmatch(r"ellzero: 25,245 columns, .* on 2 cores \(executor ray\)", expected)
+    columns = len(Table.open(f"{tmp_path}/t").extents())
+    assert kept.startswith(f"ellzero: stopped after {columns:,} of 25,245 columns; ")
+    assert last == "ellzero: interrupted"

@@ -1,6 +1,7 @@
 """The command ``ellzero precompute``."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,23 @@ def _describe(plan: GridPlan, place: Placement) -> None:
     click.echo(f"columns  {plan.columns:,} to compute, {plan.columns_present:,} of {plan.columns_wanted:,} present")
     click.echo(f"cells    about {plan.rows:,}")
     click.echo(f"tasks    {len(plan.tasks):,}")
-    longest = max((task.seconds for task in plan.tasks), default=0.0)
-    wall = max(plan.seconds / cores, longest)
+    wall = _wall_seconds(plan, cores)
     where = f"on {count_noun(cores, 'core')}" + (", and the cluster may have more" if place.is_cluster else "")
     click.echo(f"time     about {format_duration(wall)} {where} (executor {name})")
     click.echo(f"size     about {plan.size / 1e6:,.1f} MB")
+
+
+def _wall_seconds(plan: GridPlan, cores: int) -> float:
+    """About how long the plan takes on so many cores."""
+    longest = max((task.seconds for task in plan.tasks), default=0.0)
+    return max(plan.seconds / cores, longest)
+
+
+def _count_complete(plan: GridPlan, table: Table) -> int:
+    """How many columns of the plan the table has now, including those whose receipts never arrived."""
+    present = table.extents()
+    extents = ((present.get(column.noise), column.r_end) for task in plan.tasks for column in task.columns)
+    return sum(extent is not None and not extent.lacks(r_end) for extent, r_end in extents)
 
 
 def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> None:
@@ -111,15 +124,23 @@ def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> 
     name = place.name(plan.seconds)
     if name == "local" and place.lacks_ray(plan.seconds):
         notify(f"on one core only; Ray would use all of them: {install_hint('cluster')}")
+    with ExitStack() as starting:
+        executor = starting.enter_context(place.executor(plan.seconds))
+        running = starting.pop_all()
+    # The executor ends first, so that no task writes any more when columns are counted.
     with (
-        place.executor(plan.seconds) as executor,
-        stops_cleanly(lambda: f"after {summary.columns:,} of {plan.columns:,} columns", table.store.uri),
+        stops_cleanly(lambda: f"after {_count_complete(plan, table):,} of {plan.columns:,} columns", table.store.uri),
+        running,
     ):
         workers = executor.workers
         plan = planned(workers) if workers > place.cores() else plan
         tasks = count_noun(len(plan.tasks), "task")
-        notify(f"{count_noun(plan.columns, 'column')}, about {plan.rows:,} cells, {tasks} (executor {name})")
-        with show_progress(plan.rows, "cells") as bar:
+        wall = _wall_seconds(plan, workers)
+        notify(
+            f"{count_noun(plan.columns, 'column')}, about {plan.rows:,} cells, {tasks}, "
+            f"about {format_duration(wall)} on {count_noun(workers, 'core')} (executor {name})"
+        )
+        with show_progress(plan.rows, "cells", wall) as bar:
             run_plan(
                 plan, table, executor, lambda receipt, so_far: bar.advance(receipt.expected_rows, so_far.rows), summary
             )
@@ -157,7 +178,7 @@ def _run_paper(
     with (
         place.executor(seconds) as executor,
         stops_cleanly(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
-        show_progress(round(1e3 * seconds), "tasks") as bar,
+        show_progress(round(1e3 * seconds), "tasks", seconds / cores) as bar,
     ):
         tasks = 0
 
