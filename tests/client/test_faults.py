@@ -19,11 +19,11 @@ from ellzero.client import (
     BadReply,
     Client,
     ClientError,
-    InvalidInput,
     NotAuthorised,
     Overloaded,
     Problem,
     ProblemReply,
+    RejectedInput,
     RequestTimeout,
     ServerFault,
     ServerUnreachable,
@@ -169,8 +169,8 @@ def test_waits_double_up_to_a_bound_and_are_spread() -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "error", "builtin"),
     [
-        (400, "malformed", InvalidInput, ValueError),
-        (422, "invalid-input", InvalidInput, ValueError),
+        (400, "malformed", RejectedInput, ValueError),
+        (422, "invalid-input", RejectedInput, ValueError),
         (422, "too-costly", TooCostly, ClientError),
         (401, "unauthorized", NotAuthorised, PermissionError),
         (403, "forbidden", NotAuthorised, PermissionError),
@@ -221,7 +221,7 @@ def test_a_problem_is_the_error_that_people_catch(
 
 def test_a_detail_cannot_command_the_terminal(tables: Asking) -> None:
     reply = http(422, json.dumps({"detail": "red \x1b[31m and long " + "x" * 10_000}).encode())
-    with scripted(reply) as server, pytest.raises(InvalidInput) as caught:
+    with scripted(reply) as server, pytest.raises(RejectedInput) as caught:
         tables(server.url)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 400
@@ -415,7 +415,7 @@ PROBLEM = Problem(422, "invalid-input", "p must be less", "abc", "p", 2, "less",
         ServerUnreachable("http://host", "refused"),
         RequestTimeout("http://host", 1.5),
         BadReply("http://host", "no JSON"),
-        *(kind(PROBLEM) for kind in (ProblemReply, InvalidInput, TooCostly, NotAuthorised, Overloaded, ServerFault)),
+        *(kind(PROBLEM) for kind in (ProblemReply, RejectedInput, TooCostly, NotAuthorised, Overloaded, ServerFault)),
     ],
 )
 def test_errors_say_one_line_and_survive_the_way_back_from_a_worker(error: ClientError) -> None:

@@ -1,15 +1,18 @@
 """The command ``ellzero plan``."""
 
+from fractions import Fraction
 from typing import Any
 
 import click
 
-from ellzero.certificates.exact_thresholds import thresholds
+from ellzero.certificates.exact_thresholds import answer_at, thresholds
 from ellzero.certificates.noise import Noise
+from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import reachable_radius
 from ellzero.cli.parameters import Command, IntegerParam, noise_options
-from ellzero.core.numbers import read_dimension, read_integer
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
+from ellzero.core.numbers import read_dimension, read_integer, read_probability
 
 
 @click.command("plan", cls=Command)
@@ -20,8 +23,8 @@ from ellzero.core.numbers import read_dimension, read_integer
     "--n", type=IntegerParam(), help="In place of both: prints the largest radius that n votes can certify ..."
 )
 @click.option("--d", type=IntegerParam(), help="... among inputs of d coordinates.")
-@click.option("--failure", default="0.001", show_default=True, help="Probability of a false certificate.")
-@click.option("--power", help="With --r and --p: probability of certifying such an input; 0.9 by default.")
+@click.option("--failure", default=DEFAULT_FAILURE, show_default=True, help="Probability of a false certificate.")
+@click.option("--power", help=f"With --r and --p: probability of certifying such an input; {DEFAULT_POWER} by default.")
 def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, failure: str, power: str | None) -> None:
     """Print how many votes a radius needs, or how far n votes can reach, as the last line."""
     noise = Noise(k, alpha)
@@ -38,10 +41,10 @@ def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, fail
         raise click.UsageError("give either --r and --p, or --n and --d")
     if d is not None:
         read_integer(r, "r", 0, read_dimension(d))
-    power = power or "0.9"
+    power = power or DEFAULT_POWER
     found = plan(noise, r, p, failure, power)
     if found is None:
-        click.echo(f"no n up to 10^8: p must exceed {thresholds(noise, [r])[0]} by enough")
+        click.echo(_explain_unreachable(noise, r, p, power))
         click.echo("unreachable")
         return
     click.echo(
@@ -49,3 +52,11 @@ def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, fail
         f" them with probability {power} or more, and no smaller n does it:"
     )
     click.echo(found.n)
+
+
+def _explain_unreachable(noise: Noise, r: int, p: str, power: str) -> str:
+    threshold, exact = thresholds(noise, [r])[0], read_probability(p, "p")
+    if exact == 1 or answer_at(noise, r, ExceedsQuery(exact)):
+        return f"p = {p} is so close to τ_{r} = {threshold} that no n up to 10^8 has power {power} for radius {r}."
+    relation = "equals" if exact == Fraction(threshold) else "is below"
+    return f"p = {p} {relation} τ_{r} = {threshold}: no number of votes certifies radius {r}."

@@ -1,6 +1,7 @@
 """The command ``ellzero radius``."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -19,10 +20,15 @@ from ellzero.certificates.radii import Watch, certify, radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes
 from ellzero.cli.parameters import Command, IntegerParam, noise_options
 from ellzero.cli.thresholds import column_seconds
-from ellzero.core.conventions import CONVENTIONS_DICT
+from ellzero.core.conventions import CONVENTIONS_DICT, DEFAULT_FAILURE
 from ellzero.core.errors import MissingExtra
+from ellzero.core.evidence import read_evidence
 from ellzero.core.numbers import read_dimension, read_probability
-from ellzero.core.progress import announce, track
+from ellzero.core.progress import announce, notify, track
+from ellzero.core.schemas import RadiusAnswer
+
+_API_KEY = "ELLZERO_API_KEY"
+_OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 
 
 @click.command("radius", cls=Command)
@@ -32,9 +38,10 @@ from ellzero.core.progress import announce, track
 @click.option("--p-b", help="With --p: upper bound of the probability of every other class.")
 @click.option("--count", type=IntegerParam(), help="In place of --p: votes for the top class ...")
 @click.option("--n", type=IntegerParam(), help="... out of so many, drawn after the class was chosen ...")
-@click.option("--failure", help="... at this probability of being wrong; 0.001 by default.")
+@click.option("--failure", help=f"... at this probability of being wrong; {DEFAULT_FAILURE} by default.")
 @click.option("--json", "as_json", is_flag=True, help="Say why as well.")
-@click.option("--server", envvar="ELLZERO_SERVER", help="Address of a service to ask instead of computing.")
+@click.option("--table", metavar="URI", help="A table to look the radius up in instead of computing it.")
+@click.option("--server", envvar="ELLZERO_SERVER", metavar="URL", help="A service to ask instead of computing.")
 def radius_command(
     k: Any,
     alpha: str,
@@ -45,29 +52,29 @@ def radius_command(
     n: Any,
     failure: str | None,
     as_json: bool,
+    table: str | None,
     server: str | None,
 ) -> None:
-    """Print the certified radius, or `abstain`, as the last line."""
-    noise = Noise(k, alpha)
-    if (p is None) == (count is None and n is None):
-        raise click.UsageError("give either --p, or --count and --n")
-    if p_b is not None and p is None:
-        raise click.UsageError("--p-b goes with --p")
-    if p is not None and failure is not None:
-        raise click.UsageError("--failure goes with --count and --n")
-    if p is None and (count is None or n is None):
-        raise click.UsageError("--count and --n go together")
-    d = read_dimension(d)
-    epsilon = failure or "0.001"
-    if server is not None:
-        evidence = {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": epsilon}
-        answer = _ask_service(server, {"k": k, "alpha": alpha, "d": d, **evidence})
+    """Print the certified radius, or `abstain`, as the last line: computed here, or from a table or a service."""
+    noise, d = Noise(k, alpha), read_dimension(d)
+    evidence = read_evidence(p, p_b, count, n, failure)
+    if table is not None and server is not None:
+        raise click.UsageError("give either --table or --server, not both")
+    if table is not None or server is not None:
+        fields = {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": evidence.failure}
+        fields |= {"k": k, "alpha": alpha, "d": d}
+        try:
+            found = _look_up(table, fields) if table is not None else _ask_service(str(server), fields)
+        except (MissingExtra, ModuleNotFoundError) as missing:
+            what, extra = ("--table", "tables") if table is not None else ("--server", "client")
+            raise MissingExtra(what, extra) from missing
+        answer = _explain_answer(found, fields)
     elif p is not None and p_b is not None:
         answer = _explain_two_classes(noise, p, p_b, d)
     elif p is not None:
         answer = _explain_probability(noise, p, d)
     else:
-        answer = _explain_votes(noise, count, n, epsilon, d)
+        answer = _explain_votes(noise, count, n, str(evidence.failure), d)
     if as_json:
         click.echo(
             json.dumps({"k": noise.k, "alpha": str(noise.alpha), "d": d, **answer, "conventions": CONVENTIONS_DICT})
@@ -123,13 +130,56 @@ def _explain_votes(noise: Noise, count: int, n: int, failure: str, d: int) -> di
     }
 
 
-def _ask_service(server: str, question: dict[str, Any]) -> dict[str, Any]:
-    """What a service answers."""
+def _ask_service(server: str, evidence: dict[str, Any]) -> RadiusAnswer:
+    """The answer of a service.
+
+    An API key is taken from the environment only: others can read the command lines of a machine.
+    """
+    from ellzero.client import Client, RejectedInput, UnsendableValue
+
     try:
-        from ellzero.client import remote
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("--server", "client") from missing
-    return remote.radius(server, question)
+        with Client(server, api_key=os.environ.get(_API_KEY) or None) as client:
+            answer: RadiusAnswer = client.radius(**evidence)
+            return answer
+    except RejectedInput as error:
+        raise click.UsageError(_with_option(error.detail, error.field)) from error
+    except UnsendableValue as error:
+        raise click.UsageError(_with_option(str(error), error.field)) from error
+
+
+def _look_up(table: str, evidence: dict[str, Any]) -> RadiusAnswer:
+    """The answer from a table."""
+    from ellzero.tables import LocalClient
+
+    answer: RadiusAnswer = LocalClient(table).radius(**evidence)
+    if answer.source == "computed":
+        notify("the table does not reach that far; the rest was computed")
+    return answer
+
+
+def _explain_answer(answer: RadiusAnswer, evidence: dict[str, Any]) -> dict[str, Any]:
+    """An answer in the fields that computing it here has."""
+    given = {name: value for name, value in evidence.items() if name not in ("k", "alpha", "d") and value is not None}
+    if "p_b" in given:
+        return {**given, "radius": answer.radius}
+    reason = {
+        "radius": answer.radius,
+        "threshold": _text(answer.threshold),
+        "next_threshold": _text(answer.next_threshold),
+        "margin": None if answer.margin is None else f"{answer.margin:f}",
+    }
+    if "p" in given:
+        return {**given, **reason}
+    low = None if answer.p_lower is None else float(answer.p_lower)
+    counts = {"min_count": answer.min_count, "next_min_count": answer.next_min_count}
+    return {**given, "p_lower": low, **reason, **counts}
+
+
+def _with_option(message: str, field: str | None) -> str:
+    """The message, in which the field is named as on the command line."""
+    if field is None:
+        return message
+    return message.replace(field, _OPTIONS.get(field, f"--{field.replace('_', '-')}"), 1)
 
 
 def _watch(noise: Noise, p: Fraction, d: int) -> Watch:

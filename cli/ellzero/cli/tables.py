@@ -10,12 +10,11 @@ from typing import IO, Any
 
 import click
 
-from ellzero.certificates import Noise, Votes
+from ellzero.certificates import Noise
 from ellzero.cli.parameters import Command, IntegerParam, noise_options
 from ellzero.core.conventions import CONVENTIONS_DICT
-from ellzero.core.numbers import read_dimension, read_integer, read_probability
+from ellzero.core.numbers import read_integer, read_probability
 from ellzero.core.progress import notify, track
-from ellzero.core.schemas import Source
 from ellzero.core.text import count_noun
 from ellzero.tables import import_export, lee2019_table
 from ellzero.tables.bundled import LOCATION
@@ -119,26 +118,6 @@ def show_command(table: str, k: Any, alpha: str | None) -> None:
     for noise, extent in sorted(extents.items(), key=lambda item: (item[0].k, item[0].alpha)):
         if (k is None or noise.k == chosen.k) and (alpha is None or noise.alpha == chosen.alpha):
             click.echo(f"{noise.k:>9} {noise.alpha!s:>10} {extent.rows:>9,}  {extent.end}")
-
-
-@tables_group.command("lookup", cls=Command)
-@_table
-@noise_options
-@click.option("--d", type=IntegerParam(), required=True, help="Number of coordinates of the input.")
-@click.option("--p", help="A lower bound of the top class's probability, read exactly.")
-@click.option("--count", type=IntegerParam(), help="Votes for the class, out of --n.")
-@click.option("--n", type=IntegerParam(), help="Number of votes.")
-@click.option("--failure", default="0.001", show_default=True, help="Failure probability, with --count and --n.")
-def lookup_command(table: str, k: Any, alpha: str, d: Any, p: str | None, count: Any, n: Any, failure: str) -> None:
-    """The certified radius for a probability or for votes, from a table."""
-    if (p is None) == (count is None and n is None) or (count is None) != (n is None):
-        raise click.UsageError("give either --p, or --count and --n")
-    noise, d = Noise(k, alpha), read_dimension(d)
-    asked = Votes(count, n, failure) if p is None else read_probability(p, "p")
-    found = ThresholdIndex.open(table).radius(asked, noise, d)
-    if found.source is Source.COMPUTED:
-        notify("the table does not reach that far; the engine went on")
-    click.echo("abstain" if found.radius is None else found.radius)
 
 
 @tables_group.command("verify", cls=Command)

@@ -3,12 +3,12 @@ from ellzero.client._sync import Client as Client, Job as Job
 from ellzero.client.errors import (
     BadReply as BadReply,
     ClientError as ClientError,
-    InvalidInput as InvalidInput,
     JobEnded as JobEnded,
     NotAuthorised as NotAuthorised,
     Overloaded as Overloaded,
     Problem as Problem,
     ProblemReply as ProblemReply,
+    RejectedInput as RejectedInput,
     RequestTimeout as RequestTimeout,
     ServerFault as ServerFault,
     ServerUnreachable as ServerUnreachable,
@@ -16,6 +16,7 @@ from ellzero.client.errors import (
     UnsendableValue as UnsendableValue,
 )
 from ellzero.core.conventions import Conventions as Conventions
+from ellzero.core.errors import InvalidInput as InvalidInput
 from ellzero.core.schemas import (
     CertifyAnswer as CertifyAnswer,
     CompareAnswer as CompareAnswer,

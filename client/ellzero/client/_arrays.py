@@ -1,26 +1,12 @@
 """Arrays as requests and replies carry them: ``.npy`` files. numpy is imported only by those who have an array."""
 
-import sys
-from collections.abc import Sequence
-from io import BytesIO
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from ellzero.client.errors import UnsendableValue
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-def is_array(value: object) -> "TypeGuard[NDArray[Any]]":
-    """Whether ``value`` is a numpy array; then, and only then, somebody has imported numpy."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray)
-
-
-def is_many(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether ``value`` holds several numbers: a list, any other sequence, or an array."""
-    return (isinstance(value, Sequence) and not isinstance(value, str | bytes)) or is_array(value)
 
 
 def flat_probabilities(array: "NDArray[Any]") -> "NDArray[np.float64]":
@@ -51,33 +37,21 @@ def _check_not_empty(field: str, array: "NDArray[Any]") -> None:
         raise UnsendableValue(field, "at least one value", f"an array of shape {array.shape}")
 
 
-def npy_bytes(array: "NDArray[Any]") -> bytes:
-    """An array of contiguous numbers as a ``.npy`` file. np.save would copy them three times."""
-    from numpy.lib import format as npy
+def write_array(array: "NDArray[Any]") -> bytes:
+    """An array of contiguous numbers as a ``.npy`` file."""
+    from ellzero.core.npy import write_npy
 
-    header = BytesIO()
-    npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(array))
-    return b"".join((header.getvalue(), array.data))
+    return write_npy(array)
 
 
 def read_radii(body: bytes) -> "NDArray[np.int32]":
-    """The radii in a ``.npy`` file; ValueError if it is not one of 1-D int32. Nothing but its header is interpreted."""
-    import numpy as np
-    from numpy.lib import format as npy
+    """The radii in a ``.npy`` file of one dimension and int32."""
+    from ellzero.core.npy import read_npy
 
-    stream = BytesIO(body)
-    try:
-        npy.read_magic(stream)
-        shape, _, dtype = npy.read_array_header_1_0(stream)
-    except Exception:  # numpy reads headers as Python text: what can go wrong there has many names
-        raise ValueError("not a .npy file") from None
-    data = memoryview(body)[stream.tell() :]
-    if dtype != np.int32 or len(shape) != 1 or len(data) != shape[0] * dtype.itemsize:
-        raise ValueError("not a .npy file of int32 in one dimension")
-    return np.frombuffer(data, dtype).astype(np.int32)
+    return read_npy(body, dtype="int32", dimensions=1, allowed="a one-dimensional .npy file of int32")
 
 
-def joined(parts: "list[NDArray[np.int32]]", shape: tuple[int, ...]) -> "NDArray[np.int32]":
+def join_radii(parts: "list[NDArray[np.int32]]", shape: tuple[int, ...]) -> "NDArray[np.int32]":
     """The parts one after the other, in ``shape``; one part is not copied."""
     import numpy as np
 

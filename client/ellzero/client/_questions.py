@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import httpx2
 
 from ellzero.client import _arrays, _requests
-from ellzero.client._arrays import is_array, is_many
 from ellzero.client._numbers import shortest_text, whole
 from ellzero.client._requests import Request
 from ellzero.client._responses import bad_reply, read, source_of
 from ellzero.client.errors import UnsendableValue
+from ellzero.core.errors import InvalidInput
+from ellzero.core.evidence import is_array, is_several, read_evidence
 from ellzero.core.schemas import (
     CompareAnswer,
     ModelsAnswer,
@@ -51,22 +52,16 @@ def radius(
     p: Any, k: Any, alpha: Any, d: Any, p_b: Any, count: Any, n: Any, failure: Any
 ) -> Call[RadiusAnswer | RadiiAnswer | RadiiArray]:
     """What `Client.radius` asks: numbers in a query, lists in JSON, arrays as ``.npy`` files."""
-    if (p is None) == (count is None):
-        raise UnsendableValue("p", "given, or count and n in its place", p)
-    if (count is None) != (n is None):
-        raise UnsendableValue("n", "given with count", n)
-    if count is None and failure is not None:
-        raise UnsendableValue("failure", "given with count and n only", failure)
-    if p is None and p_b is not None:
-        raise UnsendableValue("p_b", "given with p only", p_b)
-    name, values = ("p", p) if p is not None else ("count", count)
+    try:
+        evidence = read_evidence(p, p_b, count, n, failure)
+    except InvalidInput as error:
+        raise UnsendableValue(error.field, error.allowed, error.value) from None
+    name, values = evidence.name, evidence.values
     rest = {"k": k, "alpha": alpha, "d": d, "n": n, "failure": failure}
     if is_array(values):
         return _radii_array(name, values, p_b, rest)
-    if is_many(values):
+    if is_several(values):
         return _radii_list(name, values, p_b, rest)
-    if is_many(p_b):
-        raise UnsendableValue("p_b", "one number, as p is one", p_b)
     return _single(_requests.get(_requests.RADIUS, **{name: values}, p_b=p_b, **rest), RadiusAnswer)
 
 
@@ -112,9 +107,7 @@ def _radii_list(name: str, values: Sequence[Any], p_b: Any, rest: dict[str, Any]
 
 def _radii_array(name: str, values: "NDArray[Any]", p_b: Any, rest: dict[str, Any]) -> Call[RadiiArray]:
     flat = _arrays.flat_counts(values) if name == "count" else _arrays.flat_probabilities(values)
-    if is_array(p_b) and p_b.shape != values.shape:
-        raise UnsendableValue("p_b", f"one number, or an array of p's shape {values.shape}", f"shape {p_b.shape}")
-    if is_many(p_b):  # a `.npy` file has no place for a p_b for each p; JSON has
+    if is_several(p_b):  # a `.npy` file has no place for a p_b for each p; JSON has
         requests, part = _requests.lists(name, flat.tolist(), p_b, **rest), _listed_part
     else:
         requests, part = _requests.arrays(flat, p_b=p_b, **rest), _npy_part
@@ -123,7 +116,7 @@ def _radii_array(name: str, values: "NDArray[Any]", p_b: Any, rest: dict[str, An
         parts = [part(reply) for reply in replies]
         _check_number(replies[0], sum(len(radii) for radii, _ in parts), flat.size)
         return RadiiArray(
-            radii=_arrays.joined([radii for radii, _ in parts], values.shape),
+            radii=_arrays.join_radii([radii for radii, _ in parts], values.shape),
             source=combine_sources([source for _, source in parts]),
             k=whole(rest["k"], "k"),
             alpha=str(Fraction(shortest_text(rest["alpha"], "alpha"))),
@@ -141,7 +134,7 @@ def _listed_part(reply: httpx2.Response) -> "_Part":
 def _npy_part(reply: httpx2.Response) -> "_Part":
     try:
         return _arrays.read_radii(reply.content), source_of(reply)
-    except ValueError as error:
+    except InvalidInput as error:
         raise bad_reply(reply, str(error)) from None
 
 

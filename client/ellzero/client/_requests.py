@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ellzero.client._arrays import is_array, is_many, npy_bytes
+from ellzero.client._arrays import write_array
 from ellzero.client._numbers import exact_text, json_number, shortest_text, whole
-from ellzero.client.errors import UnsendableValue
+from ellzero.core.evidence import is_array, is_several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,8 +62,6 @@ def query(values: Mapping[str, object]) -> dict[str, str]:
 def lists(evidence: str, values: Sequence[Any], p_b: object, **others: object) -> Iterator[Request]:
     """Questions about many values of ``evidence`` ("p" or "count") in JSON, as many as their number asks for."""
     bounds = _listed(p_b)
-    if bounds is not None and len(bounds) != len(values):
-        raise UnsendableValue("p_b", f"one number, or as many as p, which has {len(values)}", f"{len(bounds)} numbers")
     same: dict[str, object] = {name: _written(name, value) for name, value in others.items() if value is not None}
     if bounds is None and p_b is not None:
         same["p_b"] = json_number(p_b, "p_b")
@@ -82,7 +80,7 @@ def arrays(flat: "NDArray[Any]", **others: object) -> Iterator[Request]:
     headers = {"accept": NPY, "content-type": NPY}
     params = query(others)
     for part in _parts(len(flat), MOST_VALUES):
-        yield Request("POST", RADIUS, params, headers, npy_bytes(flat[part]))
+        yield Request("POST", RADIUS, params, headers, write_array(flat[part]))
 
 
 def _written(name: str, value: object) -> str | int:
@@ -95,7 +93,7 @@ def _listed(p_b: object) -> Sequence[Any] | None:
     if is_array(p_b):
         numbers: list[Any] = p_b.ravel().tolist()
         return numbers
-    return p_b if is_many(p_b) else None
+    return p_b if is_several(p_b) else None
 
 
 def _parts(length: int, most: int) -> Iterator[slice]:

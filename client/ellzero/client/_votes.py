@@ -6,11 +6,12 @@ from typing import Any
 
 import httpx2
 
-from ellzero.client._arrays import is_array, npy_bytes
+from ellzero.client._arrays import write_array
 from ellzero.client._numbers import shortest_text, whole
 from ellzero.client._requests import JSON, NPY, Request, get
 from ellzero.client._responses import bad_reply, read
 from ellzero.client.errors import JobEnded, UnsendableValue
+from ellzero.core.evidence import is_array
 from ellzero.core.schemas import CertifyAnswer, JobAnswer, PredictAnswer
 
 Progress = Callable[[JobAnswer], None]
@@ -34,7 +35,7 @@ def vote(path: str, model: str, x: Any, wait: int, **options: Any) -> Request:
         content = _json({**fields, "x": x})
         return Request("POST", path, {}, {"accept": JSON, "content-type": JSON}, content)
     params = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in fields.items()}
-    return Request("POST", path, params, {"accept": JSON, "content-type": NPY}, npy_bytes(array))
+    return Request("POST", path, params, {"accept": JSON, "content-type": NPY}, write_array(array))
 
 
 def find(job: str, wait: int) -> Request:

@@ -1,16 +1,16 @@
-"""What can go wrong when a service is asked, each said in one line.
+"""The errors of the client, each a message of one line.
 
 The tree::
 
-    ClientError
-    ├── UnsendableValue (ValueError)         a value that no request can carry; nothing was sent
+    ClientError (EllzeroError)
+    ├── UnsendableValue (InvalidInput)       a value that no request can carry; nothing was sent
     ├── ServerUnreachable (ConnectionError)  no connection, or it broke before the answer was complete
     ├── RequestTimeout (TimeoutError)        no answer in time
-    ├── BadReply                             an answer that is none of ours: a proxy's page, or another version's
+    ├── BadReply                             a reply from something else: a proxy's page, or another version
     ├── JobEnded (RuntimeError)              a job that ended without a result: failed, cancelled or lost
     └── ProblemReply                         the service answered with a problem
-        ├── InvalidInput (ValueError)        400, 422: a value outside what its field allows, or a broken request
-        ├── TooCostly                        422: a question whose answer would take longer than the service allows
+        ├── RejectedInput (InvalidInput)     400, 422: a value outside what its field allows, or a broken request
+        ├── TooCostly                        422: the answer would take longer than the service allows
         ├── NotAuthorised (PermissionError)  401, 403: no API key, or not the right one
         ├── Overloaded                       429, 503: the service has too much to do, or is not ready yet
         └── ServerFault                      any other 5xx: a defect of the service, or of something in front of it
@@ -22,28 +22,17 @@ pickling on its way back from a worker process.
 from dataclasses import dataclass
 from typing import Any
 
+from ellzero.core.errors import EllzeroError, InvalidInput
+
 _LONGEST = 300
 
 
-class ClientError(Exception):
+class ClientError(EllzeroError):
     """Base of everything that the client raises on purpose."""
 
 
-class UnsendableValue(ClientError, ValueError):
-    """``field`` must be ``allowed``, and ``value`` is not, so that no request could carry it."""
-
-    def __init__(self, field: str, allowed: str, value: object) -> None:
-        super().__init__(field, allowed, value)
-        self.field = field
-        self.allowed = allowed
-        self.value = value
-
-    def __str__(self) -> str:
-        try:
-            shown = repr(self.value)
-        except ValueError:  # Python refuses to print integers of thousands of digits
-            shown = f"a {type(self.value).__name__} too long to print"
-        return f"{self.field} must be {self.allowed}; got {one_line(shown, 80)}"
+class UnsendableValue(ClientError, InvalidInput):
+    """``field`` must be ``allowed``, and ``value`` is not, so that no request was sent."""
 
 
 class ServerUnreachable(ClientError, ConnectionError):
@@ -118,7 +107,7 @@ class ProblemReply(ClientError):
     """The service answered with a `Problem`, whose fields are attributes of the error as well."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+        Exception.__init__(self, problem)  # `InvalidInput`, a base of `RejectedInput`, takes other arguments
         self.problem = problem
         self.status = problem.status
         self.kind = problem.kind
@@ -129,11 +118,11 @@ class ProblemReply(ClientError):
         self.allowed = problem.allowed
 
     def __str__(self) -> str:
-        asked = f", request {self.request_id}" if self.request_id else ""
-        return f"{self.detail} (HTTP {self.status}{asked})"
+        request = f", request {self.request_id}" if self.request_id else ""
+        return f"{self.detail} (HTTP {self.status}{request})"
 
 
-class InvalidInput(ProblemReply, ValueError):
+class RejectedInput(ProblemReply, InvalidInput):  # type: ignore[misc]  # a broken request has no field
     """The service does not allow a value (see ``field``, ``value``, ``allowed``), or could not read the request."""
 
 
@@ -164,10 +153,10 @@ class ServerFault(ProblemReply):
 def problem_reply(problem: Problem) -> ProblemReply:
     """The error of the tree that stands for ``problem``."""
     kinds: dict[int, type[ProblemReply]] = {
-        400: InvalidInput,
+        400: RejectedInput,
         401: NotAuthorised,
         403: NotAuthorised,
-        422: TooCostly if problem.kind == "too-costly" else InvalidInput,
+        422: TooCostly if problem.kind == "too-costly" else RejectedInput,
         429: Overloaded,
         503: Overloaded,
     }

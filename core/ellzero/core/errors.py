@@ -4,6 +4,10 @@ The tree::
 
     EllzeroError
     ├── InvalidInput (ValueError)     a value outside what the field allows
+    ├── ClientError                   what can go wrong between a client and a service, see `ellzero.client.errors`
+    ├── TableError                    what can be wrong with a table, see `ellzero.tables.errors`
+    ├── StorageFailed                 files that could not be read or written
+    ├── ClusterUnreachable (ConnectionError), ClusterRefused, WorkersLost (RuntimeError)  trouble with a Ray cluster
     ├── MissingExtra (ImportError)    an optional dependency that is not installed
     ├── Stopped                       work that was told to stop before it had a result
     └── Inconsistent (ArithmeticError) an identity that must hold does not: a defect, never a user's mistake

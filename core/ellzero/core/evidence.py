@@ -51,7 +51,8 @@ def read_evidence(
     if is_several(values):
         size = values.size if is_array(values) else len(values)
         if not size:
-            raise InvalidInput(name, "at least one value", values)
+            shown = f"an array of shape {values.shape}" if is_array(values) else values
+            raise InvalidInput(name, "at least one value", shown)
         if is_array(values) and is_array(p_b) and p_b.shape != values.shape:
             raise InvalidInput("p_b", f"one number, or an array of p's shape {values.shape}", p_b.shape)
         bounds = (p_b.size if is_array(p_b) else len(p_b)) if is_several(p_b) else size

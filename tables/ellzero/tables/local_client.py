@@ -1,4 +1,4 @@
-"""The client without a server: what `ellzero.client.Client` asks of tables, answered from one in this process."""
+"""The client without a server: the lookups of `ellzero.client.Client`, answered from a table in this process."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import Noise, Votes
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
+from ellzero.core.evidence import is_array, is_several, read_evidence
 from ellzero.core.numbers import RationalLike, read_dimension
 from ellzero.core.schemas import (
     CompareAnswer,
@@ -26,11 +28,9 @@ from ellzero.tables.lookup.index import ThresholdIndex
 
 Bounds: TypeAlias = RationalLike | Sequence[RationalLike] | NDArray[np.floating[Any]]
 
-_FAILURE = "0.001"
-
 
 class LocalClient:
-    """Answers from the table at a path or URI, by default the one that ships; what it lacks is computed here.
+    """Answers from the table at a path or URI, by default the one that ships; missing rows are computed.
 
     The methods of `ellzero.client.Client` that need no model, with the same answers; a model's votes without a server
     are those of `ellzero.smoothing.SmoothedClassifier`. A value that is not allowed is a ValueError of both, here
@@ -86,32 +86,18 @@ class LocalClient:
     ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
         """The certified radius of a probability (with a runner-up perhaps) or of votes; of each in a list or array."""
         noise, d = Noise(k, alpha), read_dimension(d)
-        if (p is None) == (count is None):
-            raise InvalidInput("p", "given, or count and n in its place", p)
-        if (count is None) != (n is None):
-            raise InvalidInput("n", "given with count", n)
-        if count is None and failure is not None:
-            raise InvalidInput("failure", "given with count and n only", failure)
-        if count is not None and p_b is not None:
-            raise InvalidInput("p_b", "given with p only", p_b)
-        epsilon = _FAILURE if failure is None else failure
-        values = p if count is None else count
-        if isinstance(p_b, np.ndarray):
-            if isinstance(values, np.ndarray) and p_b.shape != values.shape:
-                raise InvalidInput("p_b", f"one number, or an array of p's shape {values.shape}", f"shape {p_b.shape}")
+        evidence = read_evidence(p, p_b, count, n, failure)
+        values, epsilon = evidence.values, evidence.failure
+        if is_array(p_b):
             p_b = p_b.ravel().tolist()
-        if (isinstance(values, np.ndarray) or _is_list(values)) and not np.size(values):
-            raise InvalidInput("p" if n is None else "count", "at least one value", values)
         if isinstance(values, np.ndarray):
             return queries.answer_array(self._index, noise, values, d, n, epsilon, p_b)
-        if _is_list(values):
+        if is_several(values):
             if n is None:
                 return queries.answer_list(self._index, noise, values, d, p_b)
             return queries.answer_counts(self._index, noise, values, n, epsilon, d)
         if n is not None:
             return queries.answer_votes(self._index, noise, Votes(values, n, epsilon), d)
-        if _is_list(p_b):
-            raise InvalidInput("p_b", "one number, as p is one", p_b)
         if p_b is not None:
             return queries.answer_two_classes(self._index, noise, values, p_b, d)
         return queries.answer_probability(self._index, noise, values, d)
@@ -133,9 +119,9 @@ class LocalClient:
         power: RationalLike | None = None,
     ) -> PlanAnswer:
         """How many votes radius r needs for inputs of probability p; or how far n votes reach among d coordinates."""
-        noise, failure = Noise(k, alpha), _FAILURE if failure is None else failure
+        noise, failure = Noise(k, alpha), DEFAULT_FAILURE if failure is None else failure
         if r is not None and p is not None and n is None and d is None:
-            return queries.answer_votes_needed(noise, r, p, failure, "0.9" if power is None else power)
+            return queries.answer_votes_needed(noise, r, p, failure, DEFAULT_POWER if power is None else power)
         if n is not None and d is not None and r is None and p is None and power is None:
             return queries.answer_reach(self._index, noise, n, d, failure)
         raise InvalidInput("plan", "asked with r and p (and power), or with n and d", {"r": r, "p": p, "n": n, "d": d})
@@ -151,11 +137,11 @@ class LocalClient:
         return queries.answer_tables(self._index, self._name)
 
     def health(self) -> bool:
-        """Whether there is somebody to ask: always."""
+        """True, as for a service that is up."""
         return True
 
     def ready(self) -> bool:
-        """Whether the table is in memory: always."""
+        """True: the table is in memory."""
         return True
 
     def close(self) -> None:
@@ -168,7 +154,3 @@ class LocalClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _is_list(values: object) -> bool:
-    return isinstance(values, Sequence) and not isinstance(values, str | bytes)
