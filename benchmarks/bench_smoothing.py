@@ -18,7 +18,8 @@ from ellzero.smoothing import CertifySettings, DiscreteNoise, SmoothedClassifier
 from ellzero.smoothing.data.datasets import binarize
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.models.files import ModelCard, load_model
+from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.files import load_model
 from ellzero.smoothing.training import Recipe, Training
 
 _SELECTING, _BOUNDING, _CERTIFICATIONS = 100, 20_480, 3

@@ -6,7 +6,8 @@ import torch
 
 from ellzero.smoothing import DiscreteNoise
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.models.files import ModelCard, save_model
+from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.files import save_model
 
 SHAPE, LEVELS, CLASSES = (1, 4, 4), 4, 3
 NOISE = DiscreteNoise(LEVELS - 1, "0.9")

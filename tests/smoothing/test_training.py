@@ -11,7 +11,8 @@ from ellzero.certificates import InvalidInput
 from ellzero.smoothing import DiscreteNoise, GaussianNoise
 from ellzero.smoothing.data.datasets import ArrayData
 from ellzero.smoothing.errors import BadModelFile, Diverged
-from ellzero.smoothing.models.files import ModelCard, ModelFile, load_model
+from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.files import ModelFile, load_model
 from ellzero.smoothing.training import Epoch, Recipe, Training
 
 CPU = torch.device("cpu")

@@ -9,15 +9,17 @@ import click
 
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
 from ellzero.cli.parameters import Command, IntegerParam, placement_options
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.execution.executors import WorkerResources
 from ellzero.core.execution.placement import Placement, stops_cleanly
 from ellzero.core.numbers import read_integer
-from ellzero.core.progress import announce, show_progress
+from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model
 from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_parts, check_fit, parts, votes_per_second
 from ellzero.smoothing.runs.result_store import ResultStore
+from ellzero.smoothing.sampling.reach import explain_unreachable
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
 from ellzero.smoothing.sampling.stopping_rules import Stopping
 
@@ -30,15 +32,19 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
     default=Path("models"),
     envvar="ELLZERO_MODELS",
     show_default=True,
-    help="The folder of named models; demo-digits ships, and is always there.",
+    help="The folder of named models; demo-digits is always available.",
 )
 @data_options("test")
 @noise_options
-@click.option("--n0", type=IntegerParam(), default=100, show_default=True, help="Votes that select the class.")
+@click.option("--n0", type=IntegerParam(), default=DEFAULT_N0, show_default=True, help="Votes that choose the class.")
 @click.option(
-    "--n", type=IntegerParam(), default=100_000, show_default=True, help="Fresh votes that bound its probability."
+    "--n",
+    type=IntegerParam(),
+    default=DEFAULT_N,
+    show_default=True,
+    help="Votes for the certificate; n0 others choose the class.",
 )
-@click.option("--failure", default="0.001", show_default=True, help="Probability that a certificate is false.")
+@click.option("--failure", default=DEFAULT_FAILURE, show_default=True, help="Probability that a certificate is false.")
 @click.option("--runner-up", is_flag=True, help="Bound all other classes too: can certify where p is below 1/2.")
 @click.option(
     "--stopping",
@@ -47,9 +53,10 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
     show_default=True,
     help="settled: once no vote left can matter. anytime: far earlier, for a little radius.",
 )
-@click.option("--seed", type=IntegerParam(), help="A new one by default; a run that goes on keeps its own.")
-@click.option("--limit", type=IntegerParam(), help="Only the first so many inputs.")
+@click.option("--seed", type=IntegerParam(), help="Random by default; a resumed run keeps its own.")
+@click.option("--limit", type=IntegerParam(), help="Certify only this many inputs, from the first.")
 @click.option("--out", required=True, metavar="URI", help="The results: a directory, or s3://bucket/prefix.")
+@click.option("--overwrite", is_flag=True, help="Remove the results of another run from --out first.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @click.option("--batch-size", type=IntegerParam(), help="Samples at once; as memory allows by default.")
 @click.option("--autocast", type=click.Choice(["bfloat16", "float16"]), help="Run the model in reduced precision.")
@@ -70,6 +77,7 @@ def certify_command(
     seed: Any,
     limit: Any,
     out: str,
+    overwrite: bool,
     device: str,
     batch_size: Any,
     autocast: str | None,
@@ -82,8 +90,9 @@ def certify_command(
 ) -> None:
     """Certify the inputs of a data set: class, votes and radius of each, as Parquet.
 
-    What has a result is not certified again: the same command resumes a run that was stopped or killed. The noise is
-    the one that the model was trained with, unless options say otherwise.
+    With probability at least 1 − failure each certificate holds: within its radius the answer of the smoothed
+    classifier does not change. Inputs with a result are skipped, so the same command resumes a run that was stopped or
+    killed. The noise is the one the model was trained with, unless options say otherwise.
     """
     place = Placement.of(executor, address, workers)
     place.check_shared("out", out)
@@ -100,7 +109,7 @@ def certify_command(
     if not place.is_cluster:
         find_device(device)
     store = ResultStore(out)
-    known = store.manifest() or {}
+    known = {} if overwrite else store.manifest() or {}
     chosen = seed if seed is not None else known.get("seed", secrets.randbits(63))
     run = DatasetRun(
         model=str(path.absolute()),
@@ -121,6 +130,8 @@ def certify_command(
     # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
     trial = replace(run, device="auto" if place.is_cluster else device, compile=False).classifier()
     trial.task(loaded.inputs([0])[0], run.settings)
+    if overwrite:
+        store.clear()
     store.begin(run.manifest(card, loaded))
     wanted = parts(set(range(inputs)) - store.present())
     missing = sum(map(len, wanted))
@@ -128,6 +139,9 @@ def certify_command(
         click.echo(f"{store.uri}: all {count_noun(inputs, 'input')} are certified already")
         return
     seconds = missing * (run.settings.n0 + run.settings.n) / votes_per_second(trial, loaded)
+    unreachable = explain_unreachable(trial.noise, run.settings, trial.num_classes)
+    if unreachable is not None:
+        notify(unreachable)
     _certify(run, store, wanted, seconds, place, cores)
 
 
@@ -138,9 +152,11 @@ def _certify(
     name = place.name(seconds)
     announce(f"{count_noun(missing, 'input')}, at most {settings.n:,} votes each", seconds)
     done = drawn = 0
+    missing_inputs = {index for part in wanted for index in part}
+    # The executor ends first, and its workers with it: then the store holds all that is kept.
     with (
+        stops_cleanly(lambda: f"after {len(missing_inputs & store.present()):,} of {missing:,} inputs", store.uri),
         place.executor(seconds) as executor,
-        stops_cleanly(lambda: f"after {done:,} of {missing:,} inputs", store.uri),
         show_progress(missing, "inputs") as bar,
     ):
         share = WorkerResources(

@@ -13,7 +13,7 @@ from ellzero.core.errors import MissingExtra
 from ellzero.core.numbers import read_integer
 from ellzero.core.progress import notify
 from ellzero.smoothing.errors import BadResults
-from ellzero.smoothing.noise.registry import describe_noise
+from ellzero.smoothing.noise.descriptions import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
 from ellzero.smoothing.runs.plots import plot_reports
 from ellzero.smoothing.runs.result_store import ResultStore
@@ -29,8 +29,8 @@ from ellzero.smoothing.runs.result_store import ResultStore
 def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as_json: bool) -> None:
     """Print the mean certified radius μ(R) and ACC@r of RESULTS, and draw them.
 
-    Several RESULTS are compared in one figure. It is drawn to curves.svg beside the first of them, if that is a local
-    folder, unless --plot says where.
+    Several RESULTS are compared in one figure. Without --plot the figure of one local folder is written to curves.svg
+    in that folder, and that of several RESULTS to curves.svg in the current directory.
     """
     last = None if r_max is None else read_integer(r_max, "r_max", 0, 10_000)
     reports: dict[str, Report] = {}
@@ -48,16 +48,23 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as
             click.echo(json.dumps({"results": uri, "run": manifest, "votes_drawn": drawn, **asdict(report)}))
         else:
             _print_report(uri, manifest, report, drawn, table["d"][0].as_py())
-    target = figure or (Path(results[0]) / "curves.svg" if os.path.isdir(results[0]) else None)
+    target = figure or _default_figure(results)
     if target is None:
         return
     try:
         plot_reports(reports, target)
-        notify(f"curves drawn to {target}")
+        notify(f"curves written to {target}")
     except MissingExtra as missing:
         if figure is not None:
             raise
         notify(str(missing))
+
+
+def _default_figure(results: tuple[str, ...]) -> Path | None:
+    """None for a single result that is not a local folder."""
+    if len(results) > 1:
+        return Path("curves.svg")
+    return Path(results[0]) / "curves.svg" if os.path.isdir(results[0]) else None
 
 
 def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float, d: int) -> None:

@@ -9,12 +9,14 @@ import click
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
 from ellzero.cli.parameters import Command, IntegerParam
 from ellzero.core.errors import InvalidInput
-from ellzero.core.progress import Progress, notify
+from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun
-from ellzero.smoothing.models.architectures import ARCHITECTURES
+from ellzero.smoothing.models.architectures import ARCHITECTURES, find_feed
+from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.devices import find_device
-from ellzero.smoothing.models.files import ModelCard
-from ellzero.smoothing.noise.registry import describe_noise, make_noise
+from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.noise.descriptions import describe_noise
+from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.training import Epoch, Recipe, Training
 
 
@@ -24,6 +26,11 @@ from ellzero.smoothing.training import Epoch, Recipe, Training
 @click.option("--architecture", default="paper-cnn", show_default=True, help=f"{', '.join(ARCHITECTURES)}.")
 @click.option(
     "--config", multiple=True, metavar="NAME=VALUE", help="For the architecture: width=64. As often as needed."
+)
+@click.option(
+    "--feed",
+    type=click.Choice([each.value for each in Feed]),
+    help="Give the network values scaled to [0, 1], or levels as integers (tokens); as the architecture says.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="models/<data>.safetensors by default.")
 @click.option("--epochs", type=IntegerParam(), default=Recipe.epochs, show_default=True)
@@ -38,6 +45,7 @@ def train_command(
     noise: NoiseOptions,
     architecture: str,
     config: tuple[str, ...],
+    feed: str | None,
     out: Path | None,
     epochs: Any,
     batch: Any,
@@ -49,8 +57,8 @@ def train_command(
 ) -> None:
     """Train a network on noisy inputs, by the paper's recipe, and save it as a model.
 
-    Of all epochs the one that does best on held-out inputs under noise is kept. The same command goes on where a
-    stopped one was.
+    Keeps the epoch that does best on held-out inputs under noise. The same command resumes a training that was
+    stopped.
     """
     source = data.source(noise.k)
     found = find_device(device)
@@ -63,7 +71,8 @@ def train_command(
         shape=loaded.shape,
         num_classes=len(loaded.class_names),
         levels=loaded.levels,
-        config=dict(map(_setting, config)),
+        feed=feed or find_feed(architecture, allowed).value,
+        config=dict(map(_parse_setting, config)),
         data=data.uri,
         binarize=source.binarize,
         class_names=loaded.class_names,
@@ -73,12 +82,15 @@ def train_command(
         f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {describe_noise(drawn.description())}, "
         f"{count_noun(recipe.epochs, 'epoch')} on {found}"
     )
-    saved = training.run(_print_epoch, _Steps())
+    if training.epochs_done:
+        notify(f"resuming after epoch {training.epochs_done} of {recipe.epochs} from {training.checkpoint}")
+    with show_progress(training.steps_left, "steps") as bar:
+        saved = training.run(_print_epoch, lambda done, total, loss: bar.advance())
     click.echo(f"{target}: {saved.training['validation']:.1%} of noisy held-out inputs right")
     click.echo(f"next: ellzero certify --model {target} --data {data.uri} --n 10000 --limit 50 --out results")
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _parse_setting(text: str) -> tuple[str, Any]:
     """NAME=VALUE; a value that is JSON is what JSON says, any other is text."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
@@ -94,16 +106,3 @@ def _print_epoch(epoch: Epoch) -> None:
         f"epoch {epoch.number:3d}  loss {epoch.loss:.4f}  right {epoch.accuracy:6.1%}  "
         f"held out {epoch.validation:6.1%}  {epoch.seconds:.1f} s"
     )
-
-
-class _Steps:
-    """A line every ten seconds: an epoch may take longer than people like to wait without a word."""
-
-    def __init__(self) -> None:
-        self._progress: Progress | None = None
-        self._before = 0
-
-    def __call__(self, done: int, total: int, loss: float) -> None:
-        if self._progress is None:
-            self._progress, self._before = Progress(total - done, "steps", None), done
-        self._progress.advance(1, done - self._before)

@@ -12,3 +12,13 @@ def format_duration(seconds: float) -> str:
 def count_noun(number: int, noun: str) -> str:
     """A number of things: 1 shard, 2 shards."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def escape_line(text: str, limit: int = 500) -> str:
+    """The first ``limit`` characters of foreign text, with line breaks and control characters as escapes."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:limit])
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message; its class name if the message is empty."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

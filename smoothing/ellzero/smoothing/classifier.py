@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from ellzero.certificates import Noise
 from ellzero.core.numbers import RationalLike, read_integer
-from ellzero.smoothing.inputs import Feed, InputLike, Preprocess, read_levels
+from ellzero.smoothing.inputs import InputLike, Preprocess, read_levels
 from ellzero.smoothing.models.devices import autocast_type, find_device
+from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.results import Certified, Predicted

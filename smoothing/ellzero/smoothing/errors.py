@@ -1,13 +1,13 @@
-"""What can go wrong between a model and its certificates.
+"""The errors of smoothing: models, data sets, results.
 
-The tree, below `ellzero.certificates.EllzeroError`::
+The tree, below `ellzero.core.errors.EllzeroError`::
 
     SmoothingError
-    ├── ModelFailed (RuntimeError)        the model raised, or gave something that is no vote
+    ├── ModelFailed (RuntimeError)        the model raised an error, or its output is no vote
     │   └── OutOfMemory (MemoryError)     not even one sample fits
-    ├── NoSuchDevice (RuntimeError)       a device that this machine does not have
-    ├── Diverged (ArithmeticError)         a training whose loss is no number any more
-    ├── SchedulerFull, SchedulerClosed              too many votes are under way; no more are taken
+    ├── NoSuchDevice (RuntimeError)       a device this machine does not have
+    ├── Diverged (ArithmeticError)         training whose loss is no longer a number
+    ├── SchedulerFull, SchedulerClosed              too many open inputs; a scheduler that is shutting down
     ├── UnknownModel (LookupError)        no model, or no architecture, of this name
     ├── BadModelFile (ValueError)         a file that holds no model of ours
     ├── BadData (ValueError)              a data set that cannot be read
@@ -19,13 +19,9 @@ Constructors take positional arguments only, so that an error survives pickling 
 import re
 
 from ellzero.core.errors import EllzeroError
+from ellzero.core.text import escape_line
 
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
-
-
-def in_one_line(text: str) -> str:
-    """What others wrote, with its line breaks and control characters as escapes; the first 500 characters of it."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:500])
 
 
 class SmoothingError(EllzeroError):
@@ -79,19 +75,19 @@ class Diverged(SmoothingError, ArithmeticError):
 
 
 class SchedulerFull(SmoothingError):
-    """``open`` tasks are under way, and ``most`` are taken at once."""
+    """``open`` inputs are in progress, and the limit is ``most``."""
 
-    def __init__(self, open_ballots: int, most: int) -> None:
-        super().__init__(open_ballots, most)
-        self.open = open_ballots
+    def __init__(self, open_tasks: int, most: int) -> None:
+        super().__init__(open_tasks, most)
+        self.open = open_tasks
         self.most = most
 
     def __str__(self) -> str:
-        return f"{self.open} inputs are being voted on, and {self.most} are taken at once"
+        return f"{self.open} inputs are in progress, and the limit is {self.most}"
 
 
 class SchedulerClosed(SmoothingError):
-    """No more votes are taken."""
+    """The scheduler takes no more tasks."""
 
     def __str__(self) -> str:
         return "no more votes are taken"
@@ -108,7 +104,7 @@ class UnknownModel(SmoothingError, LookupError):
 
     def __str__(self) -> str:
         there = f"there are {', '.join(self.known)}" if self.known else "there are none"
-        return in_one_line(f"no {self.what} is called {self.name[:120]}; {there}")
+        return escape_line(f"no {self.what} is called {self.name[:120]}; {there}")
 
 
 class _Unusable(SmoothingError, ValueError):
@@ -121,7 +117,7 @@ class _Unusable(SmoothingError, ValueError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return in_one_line(f"{self.place} {self.reason}")
+        return escape_line(f"{self.place} {self.reason}")
 
 
 class BadModelFile(_Unusable):
@@ -133,4 +129,7 @@ class BadData(_Unusable):
 
 
 class BadResults(_Unusable):
-    """The results at ``place`` cannot be used, because of ``reason``."""
+    """The results at ``place`` cannot be used, because of ``reason``, which is shown in full."""
+
+    def __str__(self) -> str:
+        return escape_line(f"{self.place} {self.reason}", 20_000)

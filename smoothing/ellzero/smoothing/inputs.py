@@ -1,7 +1,6 @@
 """Reading an input as levels, and giving noisy levels to a model."""
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
@@ -9,27 +8,13 @@ import torch
 from torch import Tensor
 
 from ellzero.core.errors import InvalidInput
+from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.noise.random_streams import level_kind
 
 Preprocess: TypeAlias = Callable[[Tensor], Tensor]
 InputLike: TypeAlias = "Tensor | np.ndarray[tuple[int, ...], np.dtype[np.generic]] | list[object]"
 
 _FLOAT32_STEP = 2.0**-23
-
-
-class Feed(StrEnum):
-    """What a model is given: values scaled to [0, 1] as float32, or the levels themselves as int64, like tokens."""
-
-    SCALED = "scaled"
-    LEVELS = "levels"
-
-    @classmethod
-    def of(cls, name: "Feed | str") -> "Feed":
-        """The feed of this name."""
-        try:
-            return cls(name)
-        except ValueError:
-            raise InvalidInput("feed", " or ".join(cls), name) from None
 
 
 def read_levels(x: InputLike, levels: int) -> Tensor:

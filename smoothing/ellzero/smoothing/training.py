@@ -18,12 +18,16 @@ from torch import Tensor, nn
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.data.datasets import DataSet
-from ellzero.smoothing.errors import BadModelFile, Diverged
-from ellzero.smoothing.inputs import Feed, prepare_for_model
+from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed
+from ellzero.smoothing.inputs import prepare_for_model
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.models.files import ModelCard, check_model_path, save_model, write_file
+from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.files import check_model_path, save_model, write_file
+from ellzero.smoothing.models.outputs import check_scores, is_out_of_memory, make_model_error
 from ellzero.smoothing.noise.base import NoiseFamily
-from ellzero.smoothing.noise.random_streams import Stage, open_source
+from ellzero.smoothing.noise.random_streams import Stage
+from ellzero.smoothing.noise.training_noise import open_training_source
 
 _LARGEST_BATCH = 400
 _LEAST_STEPS = 40
@@ -102,7 +106,17 @@ class Training:
         self._out = out
         self._run = _Run(data, noise, self._card, recipe, device, allowed)
         self._checkpoint = _Checkpoint(out, self._run)
-        self._done = self._checkpoint.resume()
+        self.epochs_done = self._checkpoint.resume()
+
+    @property
+    def checkpoint(self) -> Path:
+        """The file that a stopped training resumes from, after ``epochs_done`` epochs."""
+        return self._checkpoint.path
+
+    @property
+    def steps_left(self) -> int:
+        """The steps of all epochs that are not done yet."""
+        return (self._run.recipe.epochs - self.epochs_done) * self._run.steps
 
     def run(
         self,
@@ -112,7 +126,7 @@ class Training:
         """Train to the end; what is called after each epoch and step only looks on."""
         run, checkpoint = self._run, self._checkpoint
         with torch.random.fork_rng(devices=[run.device] if run.device.type == "cuda" else []):
-            for number in range(self._done, run.recipe.epochs):
+            for number in range(self.epochs_done, run.recipe.epochs):
                 epoch = run.epoch(number, step_done)
                 checkpoint.save(epoch)
                 epoch_done(epoch)
@@ -164,7 +178,7 @@ class _Run:
         loss_sum = right = 0.0
         order = self.training[self._generator(f"order {number}").permutation(len(self.training))]
         for step, (samples, labels) in enumerate(self._noisy(order, Stage.TRAIN, number)):
-            scores = self.network(samples)
+            scores = self._forward(samples)
             loss = nn.functional.cross_entropy(scores, labels)
             if not torch.isfinite(loss):
                 raise Diverged(number + 1, self.recipe.rate)
@@ -183,17 +197,28 @@ class _Run:
         self.network.eval()
         with torch.inference_mode():
             right = sum(
-                int((self.network(samples).argmax(1) == labels).sum())
+                int((self._forward(samples).argmax(1) == labels).sum())
                 for samples, labels in self._noisy(self.validation, Stage.VALIDATE, 0)
             )
         return right / len(self.validation)
 
+    def _forward(self, samples: Tensor) -> Tensor:
+        """The scores of noisy samples; what the network raises becomes one line."""
+        try:
+            scores = self.network(samples)
+        except Exception as error:
+            if is_out_of_memory(error):
+                reason = f"ran out of memory on {self.device} with {len(samples)} samples; a smaller batch may help"
+                raise ModelFailed(reason) from error
+            raise make_model_error(error) from error
+        return check_scores(scores, len(samples), self.card.num_classes)
+
     def _noisy(self, order: NDArray[np.int64], stage: Stage, number: int) -> Iterator[tuple[Tensor, Tensor]]:
-        key = hashlib.blake2b(f"{self.recipe.seed} {self.noise.tag} {number}".encode(), digest_size=16).digest()
         for step, start in enumerate(range(0, len(order), self.batch)):
             chosen = order[start : start + self.batch]
             levels = torch.from_numpy(self.data.inputs(chosen)).to(self.device)
-            noisy = self.noise.sample_batch(levels, open_source(key, stage, step, self.device))
+            source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
+            noisy = self.noise.sample_batch(levels, source)
             labels = torch.from_numpy(self.data.labels[chosen]).to(self.device)
             yield prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed)), labels
 
@@ -206,7 +231,7 @@ class _Checkpoint:
     """The state after an epoch, in ``NAME.checkpoint.pt`` beside the model, and the course in ``NAME.training.csv``."""
 
     def __init__(self, out: Path, run: _Run) -> None:
-        self._path = out.with_suffix(".checkpoint.pt")
+        self.path = out.with_suffix(".checkpoint.pt")
         self._log = out.with_suffix(".training.csv")
         self._run = run
         self._identity = json.dumps(
@@ -218,13 +243,13 @@ class _Checkpoint:
 
     def resume(self) -> int:
         """How many epochs are done: 0, or what the checkpoint of the same training says."""
-        if not self._path.exists():
+        if not self.path.exists():
             return 0
         try:
-            state = torch.load(self._path, map_location=self._run.device, weights_only=True)
+            state = torch.load(self.path, map_location=self._run.device, weights_only=True)
             if state["identity"] != self._identity:
                 raise BadModelFile(
-                    str(self._path), "belongs to another training; give another --out, or remove it to start anew"
+                    str(self.path), "belongs to another training; give another --out, or remove it to start anew"
                 )
             self._run.network.load_state_dict(state["weights"])
             self._run.optimizer.load_state_dict(state["optimizer"])
@@ -234,7 +259,7 @@ class _Checkpoint:
         except BadModelFile:
             raise
         except Exception as error:  # whatever unpickling a damaged file leads to
-            raise BadModelFile(str(self._path), "is damaged; remove it to start anew") from error
+            raise BadModelFile(str(self.path), "is damaged; remove it to start anew") from error
         return len(self._epochs)
 
     def save(self, epoch: Epoch) -> None:
@@ -253,7 +278,7 @@ class _Checkpoint:
         }
         packed = io.BytesIO()
         torch.save(state, packed)
-        write_file(self._path, packed.getvalue())
+        write_file(self.path, packed.getvalue())
         with self._log.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(asdict(epoch)))
             writer.writeheader()

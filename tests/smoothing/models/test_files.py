@@ -28,8 +28,8 @@ from ellzero.certificates import EllzeroError, InvalidInput
 from ellzero.smoothing import DiscreteNoise
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.models.architectures import ARCHITECTURES, build
+from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import (
-    ModelCard,
     ModelFile,
     SavedModel,
     find_model,
@@ -219,7 +219,10 @@ def test_a_resnet_without_torchvision_is_one_line(tmp_path: Path) -> None:
     card = ModelCard("resnet50", (3, 224, 224), 1_000, 256)
     with pytest.raises(UnknownModel) as refused:
         network_of(card)
-    assert one_line(refused.value) == "no architecture without torchvision is called resnet50; there are paper-cnn, mlp"
+    assert (
+        one_line(refused.value)
+        == "no architecture without torchvision is called resnet50; there are paper-cnn, mlp, token-mean"
+    )
     assert refusal(write(tmp_path / "model.safetensors", card), kind=UnknownModel) == str(refused.value)
 
 

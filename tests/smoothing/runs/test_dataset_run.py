@@ -50,7 +50,7 @@ def test_from_nothing_to_a_certified_accuracy(ellzero: Ellzero, digits_model: Pa
     code, said, err = ellzero(f"report {out}")
     assert code == 0
     assert "K = 1, α = 9/10, a coordinate counts one, d = 64" in said
-    assert err.strip() == f"ellzero: curves drawn to {out}/curves.svg"
+    assert err.strip() == f"ellzero: curves written to {out}/curves.svg"
     assert (out / "curves.svg").stat().st_size > 5_000
     report = json.loads(ellzero(f"report {out} --json").out)
     assert report["inputs"] == 50
@@ -244,7 +244,7 @@ def test_noises_of_other_families_are_certified_by_the_same_command(
     code, out, err = ellzero(f"report {tmp_path}/gaussian {tmp_path}/uniform --plot {tmp_path}/both.png")
     assert (code, out.count("μ(R)")) == (0, 2)
     assert "gaussian noise, σ = 1/4" in out
-    assert err.strip() == f"ellzero: curves drawn to {tmp_path}/both.png"
+    assert err.strip() == f"ellzero: curves written to {tmp_path}/both.png"
 
 
 def test_a_network_of_the_operator_s_own(ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,9 @@ def test_results_go_on_only_with_the_same_run(tmp_path: Path) -> None:
     store = ResultStore(str(tmp_path))
     store.begin(RUN)
     store.begin(RUN)
-    with pytest.raises(BadResults, match="holds another run: n is 100 there and 200 here; give another --out"):
+    with pytest.raises(
+        BadResults, match="holds another run: n is 100 there and 200 here; give another --out, or --overwrite"
+    ):
         store.begin({**RUN, "n": 200})
 
 

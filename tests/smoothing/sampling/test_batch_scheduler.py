@@ -101,7 +101,7 @@ def test_a_cancelled_vote_ends_and_makes_room() -> None:
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 1)
     (entry,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10_000_000))])
-    with pytest.raises(SchedulerFull, match="1 inputs are being voted on, and 1 are taken at once"):
+    with pytest.raises(SchedulerFull, match="1 inputs are in progress, and the limit is 1"):
         scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
     assert scheduler.votes_open > 0
     entry.cancel()

@@ -1,9 +1,11 @@
 """Where work runs: in this process, or on Ray. Both give results as they come."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -181,7 +183,8 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
                     flying[free.apply.remote(item)] = free
                 yield result
         finally:
-            for one in actors:
+            # Ray prints a line for each task of an actor that is killed; `shutdown` ends the actors of our own driver.
+            for one in actors if not (flying and self._owned) else ():
                 ray.kill(one)
 
     def _result(self, reference: Any) -> Any:
@@ -201,11 +204,14 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
             raise WorkersLost(str(error).splitlines()[0]) from error
 
     def _connect(self, **options: Any) -> None:
+        handler = signal.getsignal(signal.SIGTERM)
         try:
             self._ray.init(log_to_driver=False, logging_level="ERROR", **options)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise ClusterRefused(self._address or "this machine", reason) from error
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)  # Ray puts its own in the place of the caller's
 
 
 def available_cores() -> int:

@@ -16,8 +16,9 @@ from ellzero.serve.settings import ServeSettings
 from ellzero.serve.voting.examples import noise_for
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
+from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.devices import find_device
-from ellzero.smoothing.models.files import DEMO_MODELS, ModelCard, ModelFile, find_model, load_model, model_names
+from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model, load_model, model_names
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver

@@ -30,7 +30,7 @@ from ellzero.serve.voting.job_store import LOST, JobStore
 
 if TYPE_CHECKING:
     from ellzero.serve.voting.model_registry import ModelRegistry, ServedModel
-    from ellzero.smoothing.models.files import ModelCard
+    from ellzero.smoothing.models.card import ModelCard
     from ellzero.smoothing.sampling.batch_scheduler import PendingResult
 
 T = TypeVar("T")

@@ -1,4 +1,7 @@
-"""Architectures that a model file may name: code that ships, and factories that an operator allows."""
+"""Architectures that a model file may name: those that ship, and factories that an operator allows.
+
+An architecture may state its feed: a factory with an attribute ``feed = "levels"`` is given integers, like tokens.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -9,7 +12,9 @@ from torch import Tensor, nn
 
 from ellzero.core.errors import EllzeroError, InvalidInput
 from ellzero.core.numbers import read_integer
+from ellzero.core.text import first_line
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
+from ellzero.smoothing.models.feed import Feed
 
 Factory = Callable[..., nn.Module]
 """Called with ``shape``, ``num_classes``, ``levels`` and the model's own configuration as keywords."""
@@ -61,17 +66,40 @@ def mlp(*, shape: Sequence[int], num_classes: int, levels: int, width: int = 256
     return nn.Sequential(*layers, nn.Linear(size, num_classes))
 
 
+class MeanEmbedding(nn.Module):
+    """The mean of the embeddings of all tokens of an input: (samples, …) int64 to (samples, width)."""
+
+    def __init__(self, levels: int, width: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(levels, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean: Tensor = self.embedding(x.flatten(1)).mean(1)
+        return mean
+
+
+def token_mean(*, shape: Sequence[int], num_classes: int, levels: int, width: int = 64) -> nn.Module:
+    """A bag of tokens: an embedding of each level, their mean, and a perceptron with one hidden layer."""
+    read_integer(width, "width", 1, 2**31 - 1)
+    return nn.Sequential(
+        MeanEmbedding(levels, width), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, num_classes)
+    )
+
+
+token_mean.feed = Feed.LEVELS.value  # type: ignore[attr-defined]
+
+
 def resnet50(*, shape: Sequence[int], num_classes: int, levels: int) -> nn.Module:
     """The paper's network for ImageNet, from torchvision, standardised by ImageNet's means and deviations."""
     try:
         from torchvision.models import resnet50 as made  # type: ignore[import-not-found,unused-ignore]
         from torchvision.transforms import Normalize  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
-        raise UnknownModel("architecture without torchvision", "resnet50", ("paper-cnn", "mlp")) from None
+        raise UnknownModel("architecture without torchvision", "resnet50", ("paper-cnn", "mlp", "token-mean")) from None
     return nn.Sequential(Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), made(num_classes=num_classes))
 
 
-_SHIPPED: Mapping[str, Factory] = {"paper-cnn": paper_cnn, "mlp": mlp, "resnet50": resnet50}
+_SHIPPED: Mapping[str, Factory] = {"paper-cnn": paper_cnn, "mlp": mlp, "token-mean": token_mean, "resnet50": resnet50}
 ARCHITECTURES = tuple(_SHIPPED)
 
 
@@ -87,9 +115,7 @@ def build(
 
     A factory is code that runs here, so a model file alone must not choose it.
     """
-    factory = _SHIPPED.get(name)
-    if factory is None:
-        factory = _allowed_factory(name, allowed)
+    factory = _find_factory(name, allowed)
     try:
         network = factory(shape=tuple(shape), num_classes=num_classes, levels=levels, **config)
     except EllzeroError:
@@ -101,9 +127,13 @@ def build(
     return network
 
 
-def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def find_feed(name: str, allowed: Sequence[str] = ()) -> Feed:
+    """What the architecture states that it must be given; values scaled to [0, 1] if it states nothing."""
+    return Feed.of(getattr(_find_factory(name, allowed), "feed", Feed.SCALED))
+
+
+def _find_factory(name: str, allowed: Sequence[str]) -> Factory:
+    return _SHIPPED.get(name) or _allowed_factory(name, allowed)
 
 
 def _allowed_factory(name: str, allowed: Sequence[str]) -> Factory:

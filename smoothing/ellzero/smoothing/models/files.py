@@ -1,12 +1,12 @@
-"""Models as files: safetensors weights with a card that says what they are. No file brings code."""
+"""Models as files: safetensors weights with a card that says what they are. A file contains no code."""
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError, deserialize
@@ -16,72 +16,15 @@ from torch import nn
 from ellzero.core.errors import EllzeroError, InvalidInput, StorageFailed
 from ellzero.core.storage import Folder
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
-from ellzero.smoothing.inputs import Feed
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.noise.registry import make_noise
+from ellzero.smoothing.models.card import ModelCard
 
 T = TypeVar("T")
 _KEY = "ellzero"
-_VERSION = 1
 _SUFFIX = ".safetensors"
 # Models that ship, to try things with.
 DEMO_MODELS = Path(__file__).parent / "demo"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
-
-
-@dataclass(frozen=True)
-class ModelCard:
-    """What a model is and was trained for.
-
-    ``shape`` and ``levels`` are those of its inputs, ``noise`` is the one it was trained with, by its description;
-    ``binarize`` the level from which a pixel of the data counts as 1, where bits were made of it.
-    """
-
-    architecture: str
-    shape: tuple[int, ...]
-    num_classes: int
-    levels: int
-    feed: str = Feed.SCALED.value
-    config: Mapping[str, Any] = field(default_factory=dict)
-    noise: Mapping[str, Any] = field(default_factory=dict)
-    data: str = ""
-    binarize: int | None = None
-    class_names: tuple[str, ...] = ()
-    training: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        return json.dumps({"version": _VERSION, **asdict(self)}, sort_keys=True)
-
-    @classmethod
-    def from_json(cls, text: str, place: str) -> "ModelCard":
-        """The card in the metadata of a file, every field checked."""
-        try:
-            fields = json.loads(text)
-            if _positive(fields.pop("version")) > _VERSION:
-                raise BadModelFile(place, "was written by a later version of ellzero")
-            fields["shape"] = tuple(_positive(size) for size in fields["shape"])
-            fields["class_names"] = tuple(_kind(name, str) for name in _kind(fields["class_names"], list))
-            card = cls(**fields)
-            _positive(len(card.shape))
-            for text in (card.architecture, card.data):
-                _kind(text, str)
-            for mapping in (card.config, card.noise, card.training):
-                _kind(mapping, dict)
-            if card.binarize is not None:
-                _positive(card.binarize)
-            _positive(card.num_classes - 1)
-            _positive(card.levels - 1)
-            Feed.of(card.feed)
-            if card.noise:
-                noise = make_noise(card.noise)
-                noise.check_shape(torch.Size(card.shape))
-                if noise.levels != card.levels:
-                    raise ValueError(f"noise for {noise.levels} levels does not fit inputs of {card.levels}")
-            return card
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            if isinstance(error, BadModelFile):
-                raise
-            raise BadModelFile(place, f"has a card that cannot be read: {error!r}") from error
 
 
 @dataclass(frozen=True)
@@ -187,10 +130,4 @@ def find_model(name: str, *folders: Path) -> Path:
 def _kind(value: object, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise ValueError(f"{value!r} is no {kind.__name__}")
-    return value
-
-
-def _positive(value: object) -> int:
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{value!r} is no positive number")
     return value

@@ -1,4 +1,4 @@
-"""Noises by their descriptions, as files and requests state them."""
+"""Making noises from their descriptions, as files and requests state them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 from ellzero.core.errors import InvalidInput
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.continuous import GaussianNoise, UniformNoise
+from ellzero.smoothing.noise.descriptions import FAMILIES
 from ellzero.smoothing.noise.discrete import DiscreteNoise, Unit
-
-FAMILIES = ("discrete", "gaussian", "uniform")
 
 
 def make_noise(description: Mapping[str, Any]) -> NoiseFamily:
@@ -25,11 +24,3 @@ def make_noise(description: Mapping[str, Any]) -> NoiseFamily:
     unit = Unit(description["unit"])
     channels = int(description["channels"]) if unit is Unit.PIXEL else None
     return DiscreteNoise(k, description["alpha"], unit=unit, channels=channels)
-
-
-def describe_noise(description: Mapping[str, Any]) -> str:
-    """A noise as people read it."""
-    if description["family"] != "discrete":
-        name = "sigma" if description["family"] == "gaussian" else "gamma"
-        return f"{description['family']} noise, {'σ' if name == 'sigma' else 'γ'} = {description[name]}"
-    return f"K = {description['k']}, α = {description['alpha']}, a {description['unit']} counts one"

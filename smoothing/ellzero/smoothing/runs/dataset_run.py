@@ -13,7 +13,8 @@ from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.data.datasets import DataSet, binarize
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.errors import BadData, BadModelFile
-from ellzero.smoothing.models.files import ModelCard, load_model
+from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.files import load_model
 from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings

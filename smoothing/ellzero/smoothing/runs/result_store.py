@@ -78,14 +78,18 @@ class ResultStore:
             content = {"format": "ellzero results", "version": _VERSION, **run}
             self.folder.write(_MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
             known = self.manifest() or {}  # of two runs that begin together one has written last
-        for key, value in run.items():
-            if known.get(key) != value:
-                raise BadResults(
-                    self.uri,
-                    f"holds another run: {key} is {_short(known.get(key))} there and {_short(value)} here; "
-                    "give another --out",
-                )
+        differences = _differences(known, run)
+        if differences:
+            advice = "give another --out, or --overwrite to replace it"
+            raise BadResults(self.uri, f"holds another run: {'; '.join(differences)}; {advice}")
         self.stamp = _stamp(run)
+
+    def clear(self) -> None:
+        """Remove the results of whatever run is here: its parts, then its manifest, and no other file."""
+        if self.manifest() is None:
+            return
+        self.folder.remove([name for name in self.folder.files() if _PART.fullmatch(name)])
+        self.folder.remove([_MANIFEST])
 
     def present(self) -> set[int]:
         """The inputs that have a result."""
@@ -156,6 +160,15 @@ def _row(index: int, label: int, result: Certified) -> dict[str, Any]:
     }
 
 
-def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Every value that differs, in full, by its dotted name."""
+    lines = []
+    for key, value in here.items():
+        other = there.get(key)
+        if isinstance(value, Mapping) and isinstance(other, Mapping):
+            lines += _differences(other, value, f"{prefix}{key}.")
+            gone = sorted(other.keys() - value.keys())
+            lines += [f"{prefix}{key}.{name} is {json.dumps(other[name])} there and missing here" for name in gone]
+        elif other != value:
+            lines.append(f"{prefix}{key} is {json.dumps(other)} there and {json.dumps(value)} here")
+    return lines

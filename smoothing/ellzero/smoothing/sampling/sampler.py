@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from ellzero.core.cancellation import look
 from ellzero.smoothing.errors import ModelFailed, OutOfMemory
-from ellzero.smoothing.inputs import Feed, Preprocess, prepare_for_model
+from ellzero.smoothing.inputs import Preprocess, prepare_for_model
+from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.outputs import check_scores, is_out_of_memory, make_model_error
 from ellzero.smoothing.noise.random_streams import Stage, open_source
 from ellzero.smoothing.sampling.batch_size import batch_size as estimate_batch_size
 from ellzero.smoothing.sampling.sampling_task import SampleRange, SamplingTask
@@ -111,7 +113,7 @@ class NoisySampler:
         except BaseException as error:
             for task, piece in reversed(taken):
                 task.give_back(piece)
-            if not _is_memory(error):
+            if not is_out_of_memory(error):
                 raise
             self._halve(error)
             return self._step(tasks)
@@ -141,10 +143,13 @@ class NoisySampler:
                     fed = fed.contiguous(memory_format=torch.channels_last)
                 scores = self._called(fed)
             except (Exception, SystemExit) as error:
-                if _is_memory(error):
+                if is_out_of_memory(error):
                     raise
-                raise _model_failed(error) from error
-        return self._checked(scores, len(samples))
+                raise make_model_error(error) from error
+        checked = check_scores(scores, len(samples), self.classes)
+        if bool(torch.isnan(checked).any()):
+            raise ModelFailed("returned NaN, which is no vote")
+        return checked
 
     def draw_samples(self, task: SamplingTask[Any], piece: SampleRange) -> Tensor:
         """The noisy samples of a piece. A block is always drawn as a whole, so that its parts fit together."""
@@ -192,9 +197,9 @@ class NoisySampler:
                 one = one if self.options.preprocess is None else self.options.preprocess(one)
                 return estimate_batch_size(self._model, one)
             except (Exception, SystemExit) as error:
-                if _is_memory(error):
+                if is_out_of_memory(error):
                     raise OutOfMemory(str(self.device)) from error
-                raise _model_failed(error) from error
+                raise make_model_error(error) from error
 
     def _halve(self, error: BaseException) -> None:
         if self._batch_size is None or self._batch_size <= 1:
@@ -203,32 +208,7 @@ class NoisySampler:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def _checked(self, scores: object, count: int) -> Tensor:
-        if not isinstance(scores, Tensor):
-            raise ModelFailed(f"returned {type(scores).__name__} instead of a tensor")
-        if scores.shape != (count, self.classes):
-            raise ModelFailed(
-                f"returned a tensor of shape {tuple(scores.shape)} for {count} samples; "
-                f"({count}, {self.classes}) is what num_classes = {self.classes} needs"
-            )
-        if bool(torch.isnan(scores).any()):
-            raise ModelFailed("returned NaN, which is no vote")
-        return scores
-
     def _precision(self) -> AbstractContextManager[Any]:
         if self.options.autocast is None:
             return nullcontext()
         return torch.autocast(self.device.type, self.options.autocast)
-
-
-def _model_failed(error: BaseException) -> ModelFailed:
-    """What a model raised, in one line."""
-    reason = (str(error) or "no reason given").splitlines()[0]
-    return ModelFailed(f"raised {type(error).__name__}: {reason}")
-
-
-def _is_memory(error: BaseException) -> bool:
-    """Whether memory ran out; the CPU's allocator says so in a plain RuntimeError."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)

@@ -1,0 +1,43 @@
+"""Noise for training: one noisy copy of each input of a batch, drawn by the exact sampler that votes are drawn by."""
+
+import hashlib
+
+import torch
+from torch import Tensor
+
+from ellzero.core.numbers import read_integer
+from ellzero.smoothing.inputs import InputLike, prepare_for_model, read_levels
+from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
+
+
+def add_noise(
+    batch: InputLike, noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
+) -> Tensor:
+    """One noisy copy of each input of ``batch``, in the form in which `SmoothedClassifier` gives samples to a model.
+
+    ``batch`` has an input a row: integers 0..K, or floats that are multiples of 1/K. The result is on its device:
+    float32 scaled to [0, 1], or int64 with ``feed="levels"``. The same seed, step and noise draw the same randomness:
+    give every batch another ``step`` (or seed).
+    """
+    device = batch.device if isinstance(batch, Tensor) else torch.device("cpu")
+    levels = read_levels(batch, noise.levels).to(device)
+    noise.check_shape(levels.shape[1:])
+    source = open_training_source(
+        noise,
+        read_integer(seed, "seed", 0),
+        epoch=0,
+        stage=Stage.TRAIN,
+        step=read_integer(step, "step", 0),
+        device=device,
+    )
+    return prepare_for_model(noise.sample_batch(levels, source), noise.levels, Feed.of(feed))
+
+
+def open_training_source(
+    noise: NoiseFamily, seed: int, epoch: int, stage: Stage, step: int, device: torch.device
+) -> RandomSource:
+    """The stream of one step of an epoch."""
+    key = hashlib.blake2b(f"{seed} {noise.tag} {epoch}".encode(), digest_size=16).digest()
+    return open_source(key, stage, step, device)
