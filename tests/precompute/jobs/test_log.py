@@ -86,3 +86,14 @@ def test_a_log_without_that_beginning_is_shown_as_it_is(monkeypatch: pytest.Monk
     assert list(without_beginning(["some", "thing\n"], "x", "python -m ellzero")) == ["something\n"]
     monkeypatch.setattr(log, "_LONGEST_BEGINNING", 5)
     assert list(without_beginning(["something\n", "more\n"], "x", "python")) == ["something\n", "more\n"]
+
+
+def test_lines_that_come_later_than_the_end_of_the_job_are_not_lost() -> None:
+    class LateLine(Line):
+        reads = 0
+
+        def get_job_logs(self, submission_id: str) -> str:
+            self.reads += 1
+            return "" if self.reads <= 2 else self.log
+
+    assert followed(LateLine("ellzero: an error\n", [], breaks=False)) == ["ellzero: an error\n"]

@@ -13,6 +13,7 @@ POLL_SECONDS = 0.5
 _SHORT = 1_000_000
 # Ray writes a line or two before the command's output; more than this is not Ray's beginning.
 _LONGEST_BEGINNING = 65_536
+_MOST_READS = 6
 
 
 def follow(client: Any, address: str, submission_id: str, over: Callable[[], bool]) -> Iterator[str]:
@@ -33,13 +34,24 @@ def follow(client: Any, address: str, submission_id: str, over: Callable[[], boo
             else:
                 complete = True
         ended = ended or over()
-        if ended and complete:
+        if ended and complete and received:
             return
         if not ended:
             time.sleep(POLL_SECONDS)
-    with asking(address):
-        text: str = client.get_job_logs(submission_id)
-    yield text[received:]
+    yield _read_settled(client, address, submission_id)[received:]
+
+
+def _read_settled(client: Any, address: str, submission_id: str) -> str:
+    """The log of a job that is over, read until it stays the same: its last lines may come after the status."""
+    text = ""
+    for _ in range(_MOST_READS):
+        before = text
+        with asking(address):
+            text = client.get_job_logs(submission_id)
+        if text and text == before:
+            break
+        time.sleep(POLL_SECONDS)
+    return text
 
 
 def without_beginning(pieces: Iterable[str], submission_id: str, entrypoint: str) -> Iterator[str]:
