@@ -69,3 +69,10 @@ print(sorted(name for name in sys.modules if name.startswith(("ellzero.", "torch
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     shown = ["ellzero.cli", "ellzero.cli.main", "ellzero.cli.registry", "ellzero.core", "ellzero.core.errors"]
     assert done.stdout == f"{[*shown, 'ellzero.core.install_hint', 'ellzero.core.lazy']}\n"
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_list_shows_the_first_line_of_each_command_s_help(name: str) -> None:
+    command = cli.get_command(Context(cli), name)
+    assert command is not None
+    assert (command.help or "").strip().splitlines()[0] == COMMANDS[name].summary

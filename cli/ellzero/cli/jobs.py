@@ -1,4 +1,4 @@
-"""The commands ``submit`` and ``jobs``: any other command of ellzero as a job of a Ray cluster."""
+"""The commands ``ellzero jobs``: list, read and stop jobs on a Ray cluster."""
 
 import json
 import shlex
@@ -9,13 +9,11 @@ from typing import Any
 import click
 
 from ellzero.cli.parameters import Command
-from ellzero.cli.registry import COMMANDS
 from ellzero.core.progress import notify
 from ellzero.core.text import format_duration
-from ellzero.precompute.jobs.cluster import Cluster, ClusterJob, Status, Submission, check_name, default_name
+from ellzero.precompute.jobs.cluster import Cluster, ClusterJob, Status
 
 _DEFAULT_ADDRESS = "http://127.0.0.1:8265"
-_NOT_AS_JOBS = {"jobs", "submit"}
 _INTERRUPTED = 130
 
 
@@ -29,36 +27,6 @@ def address_option(command: Callable[..., None]) -> Callable[..., None]:
         show_envvar=True,
         help="HTTP address of the head of the Ray cluster.",
     )(command)
-
-
-@click.command("submit", cls=Command, context_settings={"allow_interspersed_args": False})
-@address_option
-@click.option("--name", help="Name of the job; by default one that follows from the command.")
-@click.option("--no-wait", is_flag=True, help="Print the name and return, without waiting for the end.")
-@click.argument("command")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def submit_command(address: str, name: str | None, no_wait: bool, command: str, arguments: tuple[str, ...]) -> None:
-    """Run an ellzero COMMAND with its ARGUMENTS on a Ray cluster, with the code that is installed here.
-
-    Options of submit come before COMMAND. Paths among the ARGUMENTS are the cluster's: give whole paths or addresses
-    that all its machines reach.
-
-    The same command again joins the job: it shows the output of one that runs or succeeded, and starts one that failed
-    or was stopped once more. The exit code is 0 if the job succeeds.
-    """
-    known = set(COMMANDS) - _NOT_AS_JOBS
-    if command not in known:
-        raise click.UsageError(f"no command '{command}' that could be a job; there are {', '.join(sorted(known))}")
-    line = (command, *arguments)
-    name = default_name(line) if name is None else check_name(name)
-    cluster = Cluster(address)
-    submission = cluster.submit(name, line, COMMANDS[command].extra)
-    for text in _what_happened(submission):
-        notify(text)
-    if no_wait:
-        click.echo(submission.job.name)
-        return
-    _show_to_the_end(cluster, submission.job)
 
 
 @click.group("jobs", invoke_without_command=True)
@@ -96,7 +64,7 @@ def logs_command(address: str, follow: bool, name: str) -> None:
     cluster = Cluster(address)
     job = cluster.find(name)
     if follow:
-        _show_to_the_end(cluster, job)
+        show_to_the_end(cluster, job)
     else:
         click.echo(cluster.output(job), nl=False)
 
@@ -112,12 +80,12 @@ def stop_command(address: str, name: str) -> None:
     if not after.status.over:
         raise click.ClickException(f"job {name} was told to stop, and is still {after.status}")
     if before.status.over or after.status is not Status.STOPPED:
-        notify(f"job {name} needed no stop: it has {_ending(after)}")
+        notify(f"job {name} needed no stop: it has {describe_ending(after)}")
     else:
         notify(f"job {name} is stopped")
 
 
-def _show_to_the_end(cluster: Cluster, job: ClusterJob) -> None:
+def show_to_the_end(cluster: Cluster, job: ClusterJob) -> None:
     """Print the output as it comes. Returns if the job succeeds; an interruption leaves the job alone."""
     try:
         for piece in cluster.follow(job):
@@ -128,22 +96,11 @@ def _show_to_the_end(cluster: Cluster, job: ClusterJob) -> None:
         notify(f"job {job.name} goes on; to stop it: ellzero jobs stop{where} {job.name}")
         raise SystemExit(_INTERRUPTED) from None
     if end.status is not Status.SUCCEEDED:
-        raise click.ClickException(f"job {job.name} has {_ending(end)}")
+        raise click.ClickException(f"job {job.name} has {describe_ending(end)}")
 
 
-def _what_happened(submission: Submission) -> list[str]:
-    job = submission.job
-    if submission.new and submission.previous is None:
-        return [f"job {job.name} is submitted"]
-    if submission.new and submission.previous is not None:
-        return [f"job {job.name} has {_ending(submission.previous)}: submitted again, attempt {job.attempt}"]
-    there = [f"job {job.name} {f'has {_ending(job)}' if job.status.over else f'is {job.status}'} already"]
-    if not submission.same_code:
-        there.append(f"job {job.name} was submitted with code that differs from the one installed here")
-    return there
-
-
-def _ending(job: ClusterJob) -> str:
+def describe_ending(job: ClusterJob) -> str:
+    """How the job ended, to follow "has"."""
     if job.status is Status.STOPPED:
         return "been stopped"
     if job.status is Status.FAILED:

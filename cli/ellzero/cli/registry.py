@@ -6,7 +6,7 @@ from typing import NamedTuple
 class CommandEntry(NamedTuple):
     """A command of ``ellzero``: ``target`` is module:function, ``extra`` brings what it imports.
 
-    ``summary`` is for the list of commands, so that showing it imports none of them.
+    ``summary`` is the first line of its help, repeated here so that listing the commands imports none of them.
     """
 
     target: str
@@ -16,21 +16,51 @@ class CommandEntry(NamedTuple):
 
 COMMANDS = {
     "certify": CommandEntry(
-        "ellzero.cli.certify:certify_command", "predict", "Certify the inputs of a data set: class, votes and radius."
+        "ellzero.cli.certify:certify_command",
+        "predict",
+        "Certify the inputs of a data set: class, votes and radius of each, as Parquet.",
     ),
-    "jobs": CommandEntry("ellzero.cli.jobs:jobs_group", "cluster", "List, read and stop jobs on a Ray cluster."),
-    "plan": CommandEntry("ellzero.cli.plan:plan_command", None, "Print how many votes a radius needs."),
+    "jobs": CommandEntry(
+        "ellzero.cli.jobs:jobs_group",
+        "cluster",
+        "List, read and stop the jobs that `ellzero submit` started on a Ray cluster.",
+    ),
+    "plan": CommandEntry(
+        "ellzero.cli.plan:plan_command",
+        None,
+        "Print how many votes a radius needs, or how far n votes can reach, as the last line.",
+    ),
     "plot": CommandEntry("ellzero.cli.plot:plot_group", None, "Draw figures as PNG, SVG or PDF."),
     "precompute": CommandEntry(
-        "ellzero.cli.precompute:precompute_command", "tables", "Compute tables of thresholds for a grid of (K, α)."
+        "ellzero.cli.precompute:precompute_command",
+        "tables",
+        "Compute tables of thresholds for a grid of (K, α) and write them as Parquet.",
     ),
-    "radius": CommandEntry("ellzero.cli.radius:radius_command", None, "Print the certified radius."),
+    "radius": CommandEntry(
+        "ellzero.cli.radius:radius_command", None, "Print the certified radius, or `abstain`, as the last line."
+    ),
     "report": CommandEntry(
-        "ellzero.cli.report:report_command", "tables", "Print the mean certified radius and ACC@r of results."
+        "ellzero.cli.report:report_command",
+        "tables",
+        "Print the mean certified radius μ(R) and ACC@r of RESULTS, and draw them.",
     ),
     "serve": CommandEntry("ellzero.cli.serve:serve_command", "serve", "Serve certified radii over HTTP, and the page."),
-    "submit": CommandEntry("ellzero.cli.jobs:submit_command", "cluster", "Run a command on a Ray cluster."),
-    "tables": CommandEntry("ellzero.cli.tables:tables_group", "tables", "Look into, check and convert tables."),
-    "thresholds": CommandEntry("ellzero.cli.thresholds:thresholds_command", None, "Print the thresholds ρ_r⁻¹(1/2)."),
-    "train": CommandEntry("ellzero.cli.train:train_command", "predict", "Train a network on noisy inputs."),
+    "submit": CommandEntry(
+        "ellzero.cli.submit:submit_command",
+        "cluster",
+        "Run an ellzero COMMAND with its ARGUMENTS on a Ray cluster, with the code that is installed here.",
+    ),
+    "tables": CommandEntry(
+        "ellzero.cli.tables:tables_group", "tables", "Look into, check and convert tables of thresholds."
+    ),
+    "thresholds": CommandEntry(
+        "ellzero.cli.thresholds:thresholds_command",
+        None,
+        "Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds that of r.",
+    ),
+    "train": CommandEntry(
+        "ellzero.cli.train:train_command",
+        "predict",
+        "Train a network on noisy inputs, by the paper's recipe, and save it as a model.",
+    ),
 }

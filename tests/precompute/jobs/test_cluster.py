@@ -364,7 +364,7 @@ def test_without_ray_the_commands_say_what_to_install(ellzero: Ellzero, monkeypa
 
 
 def test_the_commands_are_listed_without_importing_ray() -> None:
-    code = "import sys, ellzero.cli.jobs; print([name for name in sys.modules if name.startswith('ray')])"
+    code = "import sys, ellzero.cli.submit; print([name for name in sys.modules if name.startswith('ray')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
