@@ -37,7 +37,9 @@ COMMANDS = {
         "Compute tables of thresholds for a grid of (K, α) and write them as Parquet.",
     ),
     "radius": CommandEntry(
-        "ellzero.cli.radius:radius_command", None, "Print the certified radius, or `abstain`, as the last line."
+        "ellzero.cli.radius:radius_command",
+        None,
+        "Print the certified radius, or `abstain`, as the last line: computed here, or from a table or a service.",
     ),
     "report": CommandEntry(
         "ellzero.cli.report:report_command",
