@@ -25,7 +25,7 @@ from serve.test_batch import NPY, npy
 from serve.voting_models import add_model
 
 from ellzero.serve import ServeSettings, create_app
-from ellzero.serve.lookup.request_models import MODEL_NAME
+from ellzero.serve.voting.request_models import MODEL_NAME
 
 EXAMPLES = int(os.environ.get("ELLZERO_FUZZ_EXAMPLES", "40"))
 CHECKS = [
@@ -84,7 +84,7 @@ def _to_the_model(fields: Any) -> Any:
     return fields
 
 
-schema = schemathesis.openapi.from_dict(create_app(ServeSettings()).api.openapi())
+schema = schemathesis.openapi.from_dict(create_app(ServeSettings()).openapi())
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,7 @@ def waiting_service() -> LookupService:
 
 
 async def thresholds_of(service: LookupService, r_max: int, alpha: str) -> int:
-    deadline.begin(2)
+    deadline.start(2)
     found = await service.thresholds(ThresholdsRequest(k=1, alpha=alpha, r_max=r_max))
     return len(found.column.rows)
 

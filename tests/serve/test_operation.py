@@ -132,7 +132,7 @@ def test_a_log_that_nobody_reads_does_not_gather(monkeypatch: pytest.MonkeyPatch
     async def three_flushes() -> AccessLog:
         log = AccessLog("json", "info")
         for _ in range(3):
-            log.request("GET", "/", 200, 0.1, "id")
+            log.write_request("GET", "/", 200, 0.1, "id")
             log.flush()
         return log
 
@@ -175,7 +175,7 @@ def test_an_unexpected_error_is_a_problem_that_tells_nothing_and_is_logged(
     def broken(*_: object) -> None:
         raise RuntimeError("the secret of the house")
 
-    monkeypatch.setattr("ellzero.serve.lookup.routes.plainly_asked", broken)
+    monkeypatch.setattr("ellzero.serve.lookup.fast_path.parse_plain_query", broken)
     response = client.get(RADIUS)
     assert response.status_code == 500
     assert response.json()["type"] == "urn:ellzero:problem:internal"

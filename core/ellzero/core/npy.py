@@ -62,5 +62,6 @@ def read_npy(
         raise InvalidNpy(field, allowed, "is in Fortran order")
     values = memoryview(data)[stream.tell() :]
     if not values or len(values) != prod(shape) * stored.itemsize:
-        raise InvalidNpy(field, allowed, f"has {len(values):,} bytes of values for the shape {shape}")
+        shown = shape if max(shape, default=0) < 2**63 else "in its header"  # Python does not print thousands of digits
+        raise InvalidNpy(field, allowed, f"has {len(values):,} bytes of values for the shape {shown}")
     return np.frombuffer(values, stored).reshape(shape).astype(native, copy=False)

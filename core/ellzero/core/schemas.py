@@ -196,11 +196,20 @@ class ModelInfo:
     sha256: str
 
 
+@dataclass(frozen=True)
+class UnusableModel:
+    """A model that the service cannot use, and the reason."""
+
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelsAnswer:
-    """The models that there are to ask about."""
+    """The models of a service, and those that cannot be used."""
 
     models: list[ModelInfo]
+    unusable: list[UnusableModel] = field(default_factory=list)
     conventions: Conventions = CONVENTIONS
 
 

@@ -1,4 +1,4 @@
-"""API keys: optional, hashed in the settings, for some routes or all. And who else may ask."""
+"""API keys: optional, hash_key in the settings, for some routes or all. And who else may ask."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from ellzero.serve import ServeSettings, create_app
-from ellzero.serve.platform.api_keys import hashed, new_key
+from ellzero.serve.platform.api_keys import hash_key, make_key
 from ellzero.serve.settings import ApiKey
 
 RADIUS = "/v1/radius?p=0.99&d=784&k=255&alpha=0.2"
 KEYS = {
-    "alice": ApiKey(sha256=hashed("alice's key")),
-    "bob": ApiKey(sha256=hashed("bob's key"), routes=("/v1/thresholds", "/v1/tables")),
+    "alice": ApiKey(sha256=hash_key("alice's key")),
+    "bob": ApiKey(sha256=hash_key("bob's key"), routes=("/v1/thresholds", "/v1/tables")),
 }
 
 
@@ -53,12 +53,12 @@ def test_health_and_the_page_need_no_key(guarded: TestClient, path: str) -> None
     assert guarded.get(path).status_code == 200
 
 
-def test_a_new_key_is_long_and_known_by_its_hash_alone() -> None:
-    key, digest = new_key()
+def test_a_make_key_is_long_and_known_by_its_hash_alone() -> None:
+    key, digest = make_key()
     assert len(key) > 40
-    assert digest == hashed(key)
+    assert digest == hash_key(key)
     assert key not in digest
-    assert new_key() != (key, digest)
+    assert make_key() != (key, digest)
 
 
 def test_other_origins_may_not_ask_unless_the_operator_says_so(client: TestClient) -> None:

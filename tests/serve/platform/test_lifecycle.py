@@ -88,4 +88,4 @@ def test_a_table_that_is_damaged_meanwhile_does_not_replace_the_old_one(tmp_path
         service.process.send_signal(signal.SIGHUP)
         _until(lambda: service.metric('ellzero_table_reloads_total{outcome="failed"}') == 1)
         assert httpx2.get(service.url + PATH).json()["source"] == "table"
-        assert "the old one stays" in service.log.read_text()
+        assert "the old ones stay" in service.log.read_text()

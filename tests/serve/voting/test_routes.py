@@ -88,7 +88,7 @@ def begun(service: Running, **fields: Any) -> str:
 def test_models_are_listed_with_what_is_known_of_them(voting: Running) -> None:
     with Client(voting.url) as client:
         models = {model.name: model for model in client.models().models}
-    assert set(models) == {"small", "digits", "raise", "nan", "classes", "memory"}
+    assert set(models) == {"small", "digits", "raise", "nan", "classes", "memory", "demo-digits"}
     small = models["small"]
     assert (small.architecture, small.shape, small.levels) == ("mlp", list(SHAPE), 4)
     assert small.class_names == ["a", "b", "c"]
@@ -231,7 +231,7 @@ def test_the_client_waits_shows_progress_or_gives_a_handle(voting: Running) -> N
         cancelled = endless.cancel()
         assert cancelled is not None
         assert cancelled.state == "cancelled"
-        with pytest.raises(JobEnded, match="is cancelled: somebody cancelled it"):
+        with pytest.raises(JobEnded, match="is cancelled: it was cancelled"):
             endless.result()
     assert not told or told[-1].state == "done"
 
@@ -265,7 +265,7 @@ def test_votes_of_a_caller_who_has_gone_are_ended(voting: Running) -> None:
 def test_the_async_client_does_the_same(voting: Running) -> None:
     async def ask() -> None:
         async with AsyncClient(voting.url) as client:
-            assert len((await client.models()).models) == 6
+            assert len((await client.models()).models) == 7
             answer = await client.certify("small", X[0], n=2_000, seed=3)
             job = await client.certify("small", X[0], n=2_000, seed=3, wait=False)
             later = await job.result(lambda _: None)
@@ -297,7 +297,7 @@ def test_requests_of_many_callers_share_batches(voting: Running) -> None:
     assert voting.metric("ellzero_queue_seconds_count") >= 60
 
 
-def test_a_full_hall_answers_429_and_when_to_come_back(folder: Path, tmp_path: Path) -> None:
+def test_a_model_with_all_inputs_in_progress_answers_429_and_when_to_retry(folder: Path, tmp_path: Path) -> None:
     settings = {"models": folder, "jobs": tmp_path / "jobs", "max_open_inputs": 2}
     with running(tmp_path / "log", settings=settings) as service:
         jobs = [begun(service) for _ in range(2)]
@@ -322,7 +322,7 @@ def test_a_job_whose_service_ended_is_lost_and_says_so(folder: Path, tmp_path: P
     with running(tmp_path / "log2", settings=settings) as service, Client(service.url) as client:
         state = client.job(job).state()
         assert state is not None
-        assert (state.state, state.reason) == ("lost", "the service ended before the job did; ask again")
+        assert (state.state, state.reason) == ("lost", "the service ended before the job did; submit it again")
         with pytest.raises(JobEnded, match="is lost"):
             client.job(job).result()
 
@@ -349,7 +349,8 @@ def reloaded(service: Running, digests: list[str]) -> None:
     """Send SIGHUP, and wait until these models are there, by their SHA-256."""
     service.process.send_signal(signal.SIGHUP)
     for _ in range(200):
-        found = [model["sha256"] for model in httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]]
+        listed = httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]
+        found = [model["sha256"] for model in listed if model["name"] != "demo-digits"]
         if found == digests:
             break
         time.sleep(0.05)
@@ -413,10 +414,10 @@ def test_with_several_workers_jobs_outlive_a_sighup(tmp_path: Path) -> None:
         service.process.send_signal(signal.SIGHUP)
         for _ in range(200):  # until both workers know it, as far as twenty answers tell
             known = [len(httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]) for _ in range(20)]
-            if set(known) == {2}:
+            if set(known) == {3}:
                 break
             time.sleep(0.05)
-        assert set(known) == {2}
+        assert set(known) == {3}
         assert httpx2.get(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] == "running"
         httpx2.delete(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE)
 
@@ -433,28 +434,28 @@ def test_a_model_that_is_being_loaded_keeps_no_other_waiting(tmp_path: Path, mon
         return load_model(path, allowed)
 
     monkeypatch.setattr("ellzero.serve.voting.model_registry.load_model", slowly)
-    booths = ModelRegistry(ServeSettings(models=str(tmp_path)), Metrics())
-    booths.load()
+    registry = ModelRegistry(ServeSettings(models=str(tmp_path)), Metrics())
+    registry.load()
     with ThreadPoolExecutor() as pool:
-        slow = [pool.submit(booths.booth, "slow") for _ in range(2)]
-        assert booths.booth("quick").name == "quick"
-        assert booths.card("slow").architecture == "mlp"
+        slow = [pool.submit(registry.serve, "slow") for _ in range(2)]
+        assert registry.serve("quick").name == "quick"
+        assert registry.card("slow").architecture == "mlp"
         go_on.set()
         assert slow[0].result(PATIENCE) is slow[1].result(PATIENCE)
     assert sorted(loaded) == ["quick", "slow"]
-    booths.close()
+    registry.close()
 
 
 @pytest.mark.parametrize(("silent", "state"), [(5, "running"), (120, "lost")])
 def test_a_job_of_another_machine_is_lost_when_it_is_not_written_of_any_more(
     tmp_path: Path, silent: float, state: str
 ) -> None:
-    book, job = JobStore(str(tmp_path)), "a" * 32
-    book.write(job, {"state": "running"})
+    store, job = JobStore(str(tmp_path)), "a" * 32
+    store.write(job, {"state": "running"})
     record = json.loads((tmp_path / f"{job}.json").read_bytes())
-    record["owner"] |= {"host": "another", "noted": time.time() - silent}
+    record["owner"] |= {"host": "another", "written": time.time() - silent}
     (tmp_path / f"{job}.json").write_text(json.dumps(record))
-    found = book.read(job)
+    found = store.read(job)
     assert found is not None
     assert found["state"] == state
 
@@ -464,7 +465,7 @@ def test_the_default_folder_of_jobs_must_be_one_s_own(tmp_path: Path, monkeypatc
     JobStore(None).write("a" * 32, {"state": "done"})
     (place,) = tmp_path.iterdir()
     place.chmod(0o777)
-    with pytest.raises(InvalidInput, match="jobs must be given, since others have access"):
+    with pytest.raises(InvalidInput, match="jobs must be given, because others have access"):
         JobStore(None)
 
 
@@ -474,7 +475,11 @@ def test_the_default_folder_of_jobs_must_be_one_s_own(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("fields", "status", "message"),
     [
-        ({"model": "none"}, 404, "no model is called none; there are classes, digits, memory, nan, raise, small"),
+        (
+            {"model": "none"},
+            404,
+            "no model is called none; there are classes, demo-digits, digits, memory, nan, raise, small",
+        ),
         ({"model": "../small"}, 422, "model must be a name that /v1/models lists"),
         ({"model": 3}, 422, "model must be a name"),
         ({"x": [1, 2]}, 422, "x must be of shape [1, 4, 4], or several of them stacked; got [2]"),
@@ -487,7 +492,7 @@ def test_the_default_folder_of_jobs_must_be_one_s_own(tmp_path: Path, monkeypatc
         ({"x": []}, 422, "x must be an input with at least one coordinate"),
         ({"n": 0}, 422, "n must be an integer from 1 to 100000000; got 0"),
         ({"n": 10**9}, 422, "n must be an integer from 1 to 100000000"),
-        ({"n": 10**8}, 422, "a request may ask for 20,000,000"),
+        ({"n": 10**8}, 422, "a request may take 20,000,000"),
         ({"n0": 0}, 422, "n0 must be an integer"),
         ({"failure": 1}, 422, "failure must be a number strictly between 0 and 1"),
         ({"alpha": "2"}, 422, "alpha must be a rational number strictly between 0 and 1"),
@@ -568,8 +573,14 @@ def test_a_model_that_fails_says_why_and_the_service_lives_on(voting: Running, m
 def test_a_factory_that_nobody_allowed_is_not_run(folder: Path, tmp_path: Path) -> None:
     with running(tmp_path / "log", settings={"models": folder, "jobs": tmp_path / "jobs"}) as service:
         answer = post(service, "predict", model="raise", x=X[0].tolist(), n=10)
-        assert answer.status_code == 500
-        assert "is code that nobody has allowed" in answer.json()["detail"]
+        assert answer.status_code == 422
+        assert answer.json()["type"] == "urn:ellzero:problem:model-unusable"
+        assert "needs the factory misbehaving:make" in answer.json()["detail"]
+        with Client(service.url) as client:
+            listed = client.models()
+        assert {model.name for model in listed.models} == {"small", "digits", "demo-digits"}
+        assert {model.name for model in listed.unusable} == {"raise", "nan", "classes", "memory"}
+        assert all("ELLZERO_SERVE_ALLOW_FACTORIES" in model.reason for model in listed.unusable)
 
 
 def test_the_model_that_ships_is_there_and_torch_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
@@ -600,29 +611,32 @@ def test_jobs_of_the_model_that_ships_are_known_to_workers_that_never_had_it(tmp
         assert httpx2.delete(f"{service.url}/v1/jobs/{job}", timeout=PATIENCE).json()["state"] == "cancelled"
 
 
-def test_without_models_the_service_says_so(tmp_path: Path) -> None:
+def test_an_empty_folder_leaves_the_bundled_model(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     with running(tmp_path / "log", settings={"models": tmp_path / "none", "jobs": tmp_path / "jobs"}) as service:
-        assert httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"] == []
+        listed = httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]
+        assert [model["name"] for model in listed] == ["demo-digits"]
         answer = post(service, "certify", model="small", x=[1], n=10)
         assert answer.status_code == 404
-        assert "no model is called small; there are none" in answer.json()["detail"]
+        assert "no model is called small; there are demo-digits" in answer.json()["detail"]
 
 
 def test_a_folder_of_models_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ellzero", "serve", "--models", str(tmp_path / "none"), "--port", "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2
-    assert done.stderr.strip().startswith("ellzero: --models must be a folder that is there; got")
+    assert done.stderr.strip().startswith("ellzero: --models must be an existing folder; got")
 
 
-def test_a_file_that_is_no_model_is_left_out_and_named_in_the_log(tmp_path: Path) -> None:
+def test_a_file_that_is_no_model_is_listed_as_unusable_and_named_in_the_log(tmp_path: Path) -> None:
     add_model(tmp_path, "good")
     (tmp_path / "bad.safetensors").write_bytes(b"no model")
     with running(tmp_path / "log", settings={"models": tmp_path, "jobs": tmp_path / "jobs"}) as service:
-        assert [
-            model["name"] for model in httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()["models"]
-        ] == ["good"]
+        listed = httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()
+        assert [model["name"] for model in listed["models"]] == ["demo-digits", "good"]
+        assert [model["name"] for model in listed["unusable"]] == ["bad"]
+        assert "is no safetensors file" in listed["unusable"][0]["reason"]
+        assert post(service, "predict", model="bad", x=[1], n=10).status_code == 422
         assert "bad.safetensors is no safetensors file" in service.log.read_text()
 
 
@@ -649,7 +663,7 @@ def test_models_that_cannot_be_used_are_no_fault_of_callers(tmp_path: Path, monk
             answer = httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE)
             assert answer.status_code == 503
             assert answer.json()["detail"] == "the models of this service cannot be used; its log says why"
-        assert "jobs must be given, since others have access" in service.log.read_text()
+        assert "jobs must be given, because others have access" in service.log.read_text()
         assert (
             httpx2.get(f"{service.url}/v1/radius?k=255&alpha=0.2&d=784&p=0.99", timeout=PATIENCE).json()["radius"] == 3
         )
@@ -669,9 +683,9 @@ def test_what_loads_longer_than_a_request_may_take_goes_on_for_the_next_one() ->
         loaded.append(1)
 
     async def ask() -> None:
-        deadline.begin(0.05)
+        deadline.start(0.05)
         with pytest.raises(HttpProblem) as refused:
-            await ThreadPool(1, 0.05).aside(load)
+            await ThreadPool(1, 0.05).run_aside(load)
         assert (refused.value.status, refused.value.kind) == (503, "timeout")
         go_on.set()
 

@@ -1,73 +1,118 @@
-"""About how long work on demand takes, before it starts. Estimates only: they refuse work, they decide no result."""
+"""Estimates of how long work on demand will take. They may refuse work; they never decide a result."""
 
 from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ellzero.certificates import Noise, Votes, saturation_bound
 from ellzero.certificates.exact_thresholds import estimate_radii, radius_bound
 from ellzero.certificates.votes import likely_lower_bound
+from ellzero.core.numbers import read_probability
+from ellzero.serve.platform.field_types import Exact
+from ellzero.tables.format.rows import DIGITS
 
-# Seconds on a machine of 2026; docs/benchmarks.md tells how the like are measured.
-_A_ROW = 7e-6
-_A_ROW_SENT = 3e-6
-_A_RADIUS_OF_TWO_CLASSES = 5e-5
-_A_TAIL = 1e-3
-_A_NUMBER = 2e-5
-_A_PLAN = 1.0
+# Seconds on a machine of 2026; docs/benchmarks.md describes the measurement.
+_SECONDS_PER_ROW = 7e-6
+_SECONDS_PER_ROW_SENT = 3e-6
+_SECONDS_PER_TWO_CLASS_RADIUS = 5e-5
+_SECONDS_PER_TAIL = 1e-3
+_SECONDS_PER_NUMBER = 2e-5
+_SECONDS_PER_PLAN = 1.0
 _HALF = Fraction(1, 2)
+_ZERO = Fraction(0)
+_LAST_ROW = 1 - Fraction(1, 10**DIGITS)  # rows end where thresholds round up to 1
 
 
-def walk_seconds(noise: Noise, p: Fraction, d: int) -> float:
-    """To find the radius of p by going through all smaller ones."""
-    return _radii(noise, 1 - p, d) * _A_ROW if p > _HALF else 0.0
+class Demand(NamedTuple):
+    """Of a batch: its largest probability below 1, how many are not plain doubles, how many lie beyond all rows."""
+
+    reach: Fraction
+    written: int = 0
+    beyond: int = 0
+
+
+def likely_p(votes: Votes) -> Fraction:
+    """Return approximately the largest p that votes prove."""
+    return Fraction(likely_lower_bound(votes))
+
+
+def demand_of_numbers(values: list[Exact]) -> Demand:
+    """Return the demand of numbers in JSON: those written as text are looked up one by one."""
+    if set(map(type, values)) == {float}:
+        return demand_of_doubles(np.array(values))
+    numbers = {read_probability(value, "p") for value in set(values)} - {Fraction(1)}
+    return Demand(max(numbers, default=_ZERO), len(values), sum(number > _LAST_ROW for number in numbers))
+
+
+def demand_of_doubles(values: NDArray[Any]) -> Demand:
+    """Return the demand of an array; values outside of [0, 1] are refused later."""
+    largest = float(values.max())
+    if not 0 < largest < 1:
+        below = values[(values > 0.0) & (values < 1.0)]
+        largest = float(below.max()) if below.size else 0.0
+    return Demand(Fraction(largest))
+
+
+def smallest_p_b(others: list[Exact]) -> Fraction:
+    """Return the least p_b above 0: a class of probability 0 costs nothing."""
+    bounds = {read_probability(other, "p_b") for other in set(others)}
+    return min((bound for bound in bounds if bound > 0), default=Fraction(1))
+
+
+def radius_seconds(noise: Noise, p: Fraction, d: int) -> float:
+    """Estimate the time to find the radius of p by computing all thresholds up to it."""
+    return _count_radii(noise, 1 - p, d) * _SECONDS_PER_ROW if p > _HALF else 0.0
 
 
 def two_class_seconds(noise: Noise, room: Fraction, d: int) -> float:
-    """To find the radius of p against p_b, room = min(p_b, 1 − p): no larger than the radius of 1 − room alone."""
-    return _radii(noise, room, d) * _A_RADIUS_OF_TWO_CLASSES + _A_NUMBER
+    """Estimate the time for p against p_b; room = min(p_b, 1 − p). The radius is at most that of 1 − room alone."""
+    return _count_radii(noise, room, d) * _SECONDS_PER_TWO_CLASS_RADIUS + _SECONDS_PER_NUMBER
 
 
 def counts_seconds(noise: Noise, distinct: int, p: Fraction, d: int) -> float:
-    """To find the radii of so many distinct counts, the largest of which speaks for p."""
-    return min(distinct, _radii(noise, 1 - p, d) + 1) * 2 * _A_TAIL + walk_seconds(noise, p, d)
+    """Estimate the time for so many distinct counts, the largest of which proves about p."""
+    return min(distinct, _count_radii(noise, 1 - p, d) + 1) * 2 * _SECONDS_PER_TAIL + radius_seconds(noise, p, d)
 
 
-def look_seconds(noise: Noise, n: int, failure: Fraction, d: int, runner_up: bool) -> float:
-    """To look once what votes certify, at most: radii up to that of n unanimous ones, by bisection of counts.
+def check_seconds(noise: Noise, n: int, failure: Fraction, d: int, runner_up: bool) -> float:
+    """Estimate the longest time of one check of what votes certify: radii up to that of n equal votes, by bisection.
 
-    Others wait for their votes meanwhile. How many looks there are only makes a job long, which it may be.
+    All other votes for the model wait meanwhile. The number of checks only makes a job longer, which is allowed.
     """
     reach = Fraction(likely_lower_bound(Votes(n, n, failure)))
     if runner_up:
         return 2 * two_class_seconds(noise, 1 - reach, d)
-    return 2 * n.bit_length() * walk_seconds(noise, reach, d)
+    return 2 * n.bit_length() * radius_seconds(noise, reach, d)
 
 
 def numbers_seconds(numbers: int) -> float:
-    """To look exact numbers up one by one."""
-    return numbers * _A_NUMBER
+    """Estimate the time to look up exact numbers one by one."""
+    return numbers * _SECONDS_PER_NUMBER
 
 
 def column_seconds(noise: Noise, r_max: int | None) -> float:
-    """To compute a column."""
-    return rows(noise, r_max) * _A_ROW
+    """Estimate the time to compute a column."""
+    return estimate_rows(noise, r_max) * _SECONDS_PER_ROW
 
 
 def sending_seconds(noise: Noise, r_max: int | None) -> float:
-    """To send a column."""
-    return rows(noise, r_max) * _A_ROW_SENT
+    """Estimate the time to send a column."""
+    return estimate_rows(noise, r_max) * _SECONDS_PER_ROW_SENT
 
 
 def plan_seconds(noise: Noise, r: int) -> float:
-    """To find the least number of votes for a radius."""
-    return _A_PLAN + min(r, estimate_radii(saturation_bound(noise, 20))) * _A_RADIUS_OF_TWO_CLASSES
+    """Estimate the time to find the least number of votes for a radius."""
+    return _SECONDS_PER_PLAN + min(r, estimate_radii(saturation_bound(noise, 20))) * _SECONDS_PER_TWO_CLASS_RADIUS
 
 
-def rows(noise: Noise, r_max: int | None) -> int:
-    """About how many rows a column has."""
+def estimate_rows(noise: Noise, r_max: int | None) -> int:
+    """Estimate how many rows a column has."""
     most = estimate_radii(saturation_bound(noise, 20))
     return most if r_max is None else min(most, r_max + 1)
 
 
-def _radii(noise: Noise, room: Fraction, d: int) -> int:
-    """About how many radii have 1 − τ_r > room."""
+def _count_radii(noise: Noise, room: Fraction, d: int) -> int:
+    """Estimate how many radii have 1 − τ_r > room."""
     return min(d, estimate_radii(radius_bound(noise, room))) if room > 0 else 0

@@ -1,45 +1,84 @@
-"""Routes that read their own requests: FastAPI documents them, and does not stand between a request and its answer.
+"""The fast path of GET /v1/radius: the radius of p alone is answered without FastAPI.
 
-FastAPI's way of solving parameters and serialising models takes longer than a lookup does.
+Solving parameters and serialising models takes FastAPI longer than a lookup takes. Every other request, and every query
+that this module cannot read at a glance, goes through the ordinary routes.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from functools import lru_cache
+from typing import NamedTuple
 
-from fastapi.routing import APIRoute
-from starlette.requests import Request
+from pydantic import ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ellzero.certificates import Noise
+from ellzero.core.errors import InvalidInput
+from ellzero.serve.lookup.request_models import RadiusRequest
+from ellzero.serve.lookup.service import LookupService
+from ellzero.serve.platform.field_types import MOST_CHARACTERS
+from ellzero.serve.platform.metrics import Metrics
+from ellzero.serve.platform.problems import HttpProblem
+from ellzero.serve.platform.requests import parse_query
+from ellzero.serve.platform.serialization import JsonResponse
 
-class FastRoute(APIRoute):
-    """An API route whose endpoint takes the request and returns the response."""
+RADIUS_PATH = "/v1/radius"
+_P_IN_DIGITS = re.compile(rf"(?:^|&)p=([0-9./]{{1,{MOST_CHARACTERS}}})(?=&|$)".encode())
 
-    def __init__(self, path: str, endpoint: Any, **options: Any) -> None:
-        super().__init__(path, endpoint, **options)
 
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            response = await endpoint(Request(scope, receive))
-            await response(scope, receive, send)
+class MatchedRoute(NamedTuple):
+    """A scope's route as metrics read it."""
 
-        self.app = answer
+    path: str
+
+
+_ROUTE = MatchedRoute(RADIUS_PATH)
 
 
 class FastPathMiddleware:
-    """Takes requests for lean routes without parameters in their path straight to them, all others through FastAPI."""
+    """Answers GET /v1/radius for k, alpha, d and a p in digits; passes all other requests on."""
 
-    def __init__(self, app: ASGIApp, routes: Sequence[object]) -> None:
+    def __init__(self, app: ASGIApp, service: LookupService, metrics: Metrics) -> None:
         self._app = app
-        self._lanes = {
-            (method, route.path): route
-            for route in routes
-            if isinstance(route, FastRoute) and not route.param_convertors
-            for method in route.methods or ()
-        }
+        self._service = service
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = self._lanes.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
-        if route is None:
-            await self._app(scope, receive, send)
-            return
-        scope["route"] = route
-        await route.app(scope, receive, send)
+        if scope["type"] == "http" and scope["path"] == RADIUS_PATH and scope["method"] == "GET":
+            request = parse_plain_query(scope["query_string"])
+            if request is not None:
+                scope["route"] = _ROUTE
+                answer = await self._service.radius_of_p(*request)
+                self._metrics.count_answer(answer.source)
+                await JsonResponse(answer)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class PlainRadiusRequest(NamedTuple):
+    """The radius of p alone: the most frequent request."""
+
+    noise: Noise
+    d: int
+    p: str
+
+
+def parse_plain_query(query: bytes) -> PlainRadiusRequest | None:
+    """Parse a query of k, alpha, d and a p in digits, and nothing else; return None for any other query.
+
+    Reads what `RadiusRequest` reads, in a fraction of the time: noises recur, so that only p is new.
+    """
+    p = _P_IN_DIGITS.search(query)
+    if p is None:
+        return None
+    common = _parse_noise_and_d(query[: p.start()] + query[p.end() :])
+    return None if common is None else PlainRadiusRequest(*common, p[1].decode())
+
+
+@lru_cache(4_096)
+def _parse_noise_and_d(query: bytes) -> tuple[Noise, int] | None:
+    """Parse a query without its p; return None if it has more than k, alpha and d, or less, or if it is wrong."""
+    try:
+        request = RadiusRequest.model_validate(parse_query(query + b"&p=1"))  # another p would be given twice
+        return (request.noise, request.d) if request.p_b is None else None
+    except (InvalidInput, HttpProblem, ValidationError):
+        return None

@@ -1,9 +1,10 @@
-"""The routes: each reads a question, asks the service, and writes the answer."""
+"""The routes of lookups: each reads a request, asks the service, and writes the answer."""
 
 from dataclasses import asdict
+from typing import Annotated
 
 import pyarrow as pa
-from fastapi import APIRouter
+from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,24 +18,22 @@ from ellzero.core.schemas import (
     TablesAnswer,
     ThresholdsAnswer,
 )
+from ellzero.serve.lookup.fast_path import RADIUS_PATH
 from ellzero.serve.lookup.request_models import (
     CompareRequest,
-    NoParameters,
     PlanRequest,
     RadiiArrayRequest,
     RadiiRequest,
     RadiusRequest,
     ThresholdsRequest,
-    asked,
-    batch,
-    plainly_asked,
+    parse_batch,
 )
 from ellzero.serve.lookup.service import LookupService
+from ellzero.serve.platform.field_types import NoParameters
 from ellzero.serve.platform.metrics import Metrics
-from ellzero.serve.platform.negotiation import preferred
-from ellzero.serve.platform.openapi import batch_body, binary, problems, query_of
-from ellzero.serve.platform.problems import HttpProblem
-from ellzero.serve.platform.requests import body_of, content_type
+from ellzero.serve.platform.negotiation import choose_media_type
+from ellzero.serve.platform.openapi import BINARY, json_or_npy, problems
+from ellzero.serve.platform.requests import body_type, parse_query, read_body
 from ellzero.serve.platform.serialization import JSON, NPY, JsonResponse, read_values
 from ellzero.tables import ColumnResult, import_export
 from ellzero.tables.format import shard
@@ -42,108 +41,89 @@ from ellzero.tables.lookup import queries
 
 CSV = "text/csv"
 ARROW = "application/vnd.apache.arrow.stream"
-# What has no place for the conventions in its body has them here; headers are Latin letters only.
+# Formats that have no place for the conventions carry them as a header.
 _CONVENTIONS = {"ellzero-conventions": "; ".join(f"{name}: {text}" for name, text in asdict(CONVENTIONS).items())}
 
 
-def add_routes(router: APIRouter, service: LookupService, metrics: Metrics) -> None:
-    """Add the routes of /v1, answered by a service."""
+def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
+    """Return the routes of lookups, answered by this service."""
+    router = APIRouter(tags=["lookup"])
 
-    def answered(answer: RadiusAnswer | RadiiAnswer) -> JsonResponse:
-        metrics.answered(answer.source)
+    def respond(answer: RadiusAnswer | RadiiAnswer) -> JsonResponse:
+        metrics.count_answer(answer.source)
         return JsonResponse(answer)
 
-    @router.get(
-        "/v1/radius",
-        responses={200: {"model": RadiusAnswer}, **problems(400)},
-        openapi_extra={"parameters": query_of(RadiusRequest)},
-    )
-    async def radius(request: Request) -> Response:
-        """The certified radius of a probability p, with a runner-up p_b perhaps, or of count of n votes."""
-        query = request.scope["query_string"]
-        plain = plainly_asked(query)
-        if plain is not None:
-            return answered(await service.radius_of_p(*plain))
-        return answered(await service.radius(asked(RadiusRequest, query)))
+    @router.get(RADIUS_PATH, response_model=RadiusAnswer, responses=problems(400), summary="Certified radius")
+    async def radius(query: Annotated[RadiusRequest, Query()]) -> Response:
+        """The certified radius of a probability `p`, optionally with a runner-up `p_b`; or of `count` of `n` votes."""
+        return respond(await service.radius(query))
 
     @router.post(
-        "/v1/radius",
-        responses={200: {"model": RadiiAnswer, "content": binary(NPY)}, **problems(400, 408, 413, 415)},
-        openapi_extra={
-            "parameters": query_of(RadiiArrayRequest, required=False),
-            "requestBody": batch_body(RadiiRequest),
-        },
+        RADIUS_PATH,
+        response_model=RadiiAnswer,
+        responses={200: {"content": {NPY: BINARY}}, **problems(400, 408, 413, 415)},
+        openapi_extra=json_or_npy(RadiiRequest, RadiiArrayRequest),
+        summary="Certified radii of many values",
     )
     async def radii(request: Request) -> Response:
-        """The certified radii of many probabilities or counts: JSON, or a `.npy` array with the rest in the query.
+        """The certified radii of up to 1,000,000 values: JSON, or a `.npy` array with the other fields in the query.
 
-        A `.npy` body is one-dimensional, float64 probabilities or, if n is given, int64 counts; so is the reply, int32
-        with −1 to abstain.
+        A `.npy` body is one-dimensional: float64 probabilities or, if `n` is given, int64 counts. The reply is int32,
+        −1 to abstain.
         """
-        kind = content_type(request)
-        query = request.scope["query_string"]
-        if kind == NPY:
-            question = asked(RadiiArrayRequest, query)
-            values = read_values(await body_of(request), counts=question.n is not None)
+        if body_type(request) == "npy":
+            query = RadiiArrayRequest.model_validate(parse_query(request.scope["query_string"]))
+            values = read_values(await read_body(request), counts=query.n is not None)
             metrics.batch_values.observe(len(values))
-            found = await service.array(question, values)
-            metrics.answered(found.source)
-            return Response(write_npy(found.radii), 200, {"ellzero-source": found.source, **_CONVENTIONS}, NPY)
-        if kind != JSON:
-            raise HttpProblem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
-        if query:
-            raise HttpProblem(
-                422, "with JSON every field is in the body, not in the query", field="query", allowed="none"
-            )
-        asked_of_many = await service.compute(batch, await body_of(request))
-        metrics.batch_values.observe(len(asked_of_many.p or asked_of_many.count or ()))
-        return answered(await service.radii(asked_of_many))
+            result = await service.radii_array(query, values)
+            metrics.count_answer(result.source)
+            return Response(write_npy(result.radii), 200, {"ellzero-source": result.source, **_CONVENTIONS}, NPY)
+        batch = await service.pool.run(parse_batch, await read_body(request))
+        metrics.batch_values.observe(len(batch.p or batch.count or ()))
+        return respond(await service.radii(batch))
 
     @router.get(
         "/v1/thresholds",
-        responses={200: {"model": ThresholdsAnswer, "content": binary(CSV, ARROW)}, **problems(400, 406)},
-        openapi_extra={"parameters": query_of(ThresholdsRequest)},
+        response_model=ThresholdsAnswer,
+        responses={200: {"content": {CSV: BINARY, ARROW: BINARY}}, **problems(400, 406)},
+        summary="Thresholds of a noise",
     )
-    async def thresholds(request: Request) -> Response:
-        """The thresholds of one noise, as JSON, CSV or an Arrow stream: p certifies r iff it exceeds that of r."""
-        kind = preferred(request.headers.get("accept"), (JSON, CSV, ARROW))
-        found = await service.thresholds(asked(ThresholdsRequest, request.scope["query_string"]))
-        metrics.answered(found.source)
-        return await service.compute(_column_response, found, kind)
+    async def thresholds(
+        query: Annotated[ThresholdsRequest, Query()],
+        accept: Annotated[str | None, Header(include_in_schema=False)] = None,
+    ) -> Response:
+        """The thresholds of one noise, as JSON, CSV or an Arrow stream: p certifies r iff p exceeds the one of r."""
+        media_type = choose_media_type(accept, (JSON, CSV, ARROW))
+        result = await service.thresholds(query)
+        metrics.count_answer(result.source)
+        return await service.pool.run(_write_column, result, media_type)
 
-    @router.get(
-        "/v1/plan",
-        responses={200: {"model": PlanAnswer}, **problems(400)},
-        openapi_extra={"parameters": query_of(PlanRequest)},
-    )
-    async def plan(request: Request) -> Response:
-        """How many votes radius r needs for inputs of probability p; or how far n votes reach among d coordinates."""
-        return JsonResponse(await service.plan(asked(PlanRequest, request.scope["query_string"])))
+    @router.get("/v1/plan", response_model=PlanAnswer, responses=problems(400), summary="Number of votes")
+    async def plan(query: Annotated[PlanRequest, Query()]) -> Response:
+        """How many votes radius `r` needs for inputs of probability `p`; or which radius `n` votes can reach."""
+        return JsonResponse(await service.plan(query))
 
-    @router.get(
-        "/v1/compare",
-        responses={200: {"model": CompareAnswer}, **problems(400)},
-        openapi_extra={"parameters": query_of(CompareRequest)},
-    )
-    async def compare(request: Request) -> Response:
-        """The discrete ℓ0 certificate of bits beside the Gaussian one that keeps them as often."""
-        return JsonResponse(await service.compare(asked(CompareRequest, request.scope["query_string"])))
+    @router.get("/v1/compare", response_model=CompareAnswer, responses=problems(400), summary="Discrete and Gaussian")
+    async def compare(query: Annotated[CompareRequest, Query()]) -> Response:
+        """The discrete ℓ0 certificate of bits, and that of Gaussian noise that keeps a bit as often."""
+        return JsonResponse(await service.compare(query))
 
-    @router.get("/v1/tables", responses={200: {"model": TablesAnswer}, **problems()})
-    async def tables(request: Request) -> Response:
-        """What the table has; all else is computed on demand."""
-        asked(NoParameters, request.scope["query_string"])
+    @router.get("/v1/tables", response_model=TablesAnswer, responses=problems(400), summary="Columns of the table")
+    async def tables(query: Annotated[NoParameters, Query()]) -> Response:
+        """The columns of the table; all others are computed on demand."""
         return JsonResponse(await service.tables())
 
+    return router
 
-def _column_response(found: ColumnResult, kind: str) -> Response:
-    headers = {"ellzero-source": found.source, **_CONVENTIONS}
-    if kind == CSV:
-        return Response("\n".join([*import_export.to_csv([found.column]), ""]), 200, headers, CSV)
-    if kind == ARROW:
+
+def _write_column(result: ColumnResult, media_type: str) -> Response:
+    headers = {"ellzero-source": result.source, **_CONVENTIONS}
+    if media_type == CSV:
+        return Response("\n".join([*import_export.to_csv([result.column]), ""]), 200, headers, CSV)
+    if media_type == ARROW:
         sink = pa.BufferOutputStream()
-        table = shard.arrow([found.column])
+        table = shard.arrow([result.column])
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return Response(sink.getvalue().to_pybytes(), 200, headers, ARROW)
-    return JsonResponse(queries.answer_column(found))
+    return JsonResponse(queries.answer_column(result))

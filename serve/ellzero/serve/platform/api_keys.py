@@ -1,12 +1,13 @@
-"""API keys: kept as hashes, compared in constant time, each opening some routes."""
+"""API keys: stored as hashes, compared in constant time, each valid for some routes."""
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ellzero.serve.platform.middleware import API_KEY_NAME
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.settings import ApiKey
 
@@ -14,23 +15,23 @@ PROTECTED = ("/v1/", "/metrics")
 _BEARER = "bearer "
 
 
-def new_key() -> tuple[str, str]:
-    """A fresh key for a caller, and the hash of it for the settings. 256 random bits need no slow hash."""
+def make_key() -> tuple[str, str]:
+    """Return a new key for a client, and its hash for the settings. 256 random bits need no slow hash."""
     key = f"ellzero-{secrets.token_urlsafe(32)}"
-    return key, hashed(key)
+    return key, hash_key(key)
 
 
-def hashed(key: str) -> str:
-    """The SHA-256 of a key as the settings have it."""
+def hash_key(key: str) -> str:
+    """Return the SHA-256 of a key as the settings have it."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 class ApiKeyMiddleware:
-    """Lets a request to a protected route pass only with a key that opens it."""
+    """Answers requests to protected routes only if they carry a key that is valid for the route."""
 
     def __init__(self, app: ASGIApp, keys: Mapping[str, ApiKey]) -> None:
         self._app = app
-        self._keys = tuple(keys.values())
+        self._keys = dict(keys)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(PROTECTED):
@@ -38,21 +39,24 @@ class ApiKeyMiddleware:
         await self._app(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
-        given = _given(Headers(scope=scope))
-        if given is None:
+        key = _read_key(Headers(scope=scope))
+        if key is None:
             raise HttpProblem(
-                401, "send an API key as x-api-key, or as authorization: Bearer", headers={"www-authenticate": "Bearer"}
+                401,
+                "send an API key in the header x-api-key, or as authorization: Bearer",
+                headers={"www-authenticate": "Bearer"},
             )
-        digest = hashed(given)
-        # Every key is compared, so that the time taken does not tell which one came close.
-        matching = [key for key in self._keys if secrets.compare_digest(key.sha256, digest)]
+        digest = hash_key(key)
+        # Every key is compared, so that the time taken does not reveal which one came close.
+        matching = [name for name, one in self._keys.items() if secrets.compare_digest(one.sha256, digest)]
         if not matching:
-            raise HttpProblem(401, "the API key is not known", headers={"www-authenticate": "Bearer"})
-        if not _opens(matching, scope["path"]):
-            raise HttpProblem(403, f"this API key does not open {scope['path']}")
+            raise HttpProblem(401, "this API key is unknown", headers={"www-authenticate": "Bearer"})
+        scope[API_KEY_NAME] = matching[0]
+        if not any(_covers(route, scope["path"]) for name in matching for route in self._keys[name].routes):
+            raise HttpProblem(403, f"this API key is not valid for {scope['path']}")
 
 
-def _given(headers: Headers) -> str | None:
+def _read_key(headers: Headers) -> str | None:
     key = headers.get("x-api-key")
     if key is not None:
         return key
@@ -60,6 +64,6 @@ def _given(headers: Headers) -> str | None:
     return authorization[len(_BEARER) :].strip() if authorization.lower().startswith(_BEARER) else None
 
 
-def _opens(keys: Iterable[ApiKey], path: str) -> bool:
-    """A route ending in / opens all below it."""
-    return any(path.startswith(route) if route.endswith("/") else path == route for key in keys for route in key.routes)
+def _covers(route: str, path: str) -> bool:
+    """Return whether a route of a key includes a path: one that ends in / includes all paths below it."""
+    return path.startswith(route) if route.endswith("/") else path == route

@@ -1,4 +1,4 @@
-"""Until when a request must have been answered: one moment for all that is done for it."""
+"""The deadline of a request: one moment for all the work that is done for it."""
 
 from contextvars import ContextVar
 from math import inf
@@ -7,16 +7,16 @@ from time import monotonic
 _until: ContextVar[float] = ContextVar("ellzero_request_until", default=inf)
 
 
-def begin(seconds: float) -> None:
-    """The request of this task must be answered so many seconds from now."""
+def start(seconds: float) -> None:
+    """Set the deadline of this task's request to so many seconds from now."""
     _until.set(monotonic() + seconds)
 
 
 def until() -> float:
-    """The moment on the monotonic clock; infinity outside of any request."""
+    """Return the deadline on the monotonic clock; infinity outside of requests."""
     return _until.get()
 
 
 def remaining() -> float:
-    """The seconds left."""
+    """Return the seconds left."""
     return _until.get() - monotonic()

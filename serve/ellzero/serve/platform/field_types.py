@@ -1,23 +1,25 @@
-"""How the fields of a request are read: exactly, and with what each allows stated in OpenAPI.
+"""Field types of requests: each value is read exactly, and OpenAPI states what is allowed.
 
-Values are read by the same functions as everywhere else in ellzero, so that the service allows what the library allows.
-In a query every value is text; in a JSON body an integer is a JSON integer, and a number may be a JSON number or text.
+Values are read by the same functions as everywhere else in ellzero, so the service allows what the library allows. In a
+query every value is text. In a JSON body an integer is a JSON integer, and a number may be a JSON number or text.
 """
 
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from ellzero.certificates.binomial_tails import MAX_VOTES
+from ellzero.core.conventions import DEFAULT_FAILURE
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
 
-QUERY = "query"  # the context in which every value is text
-MOST_CHARACTERS = 400  # any double is a fraction of fewer
+JSON_BODY = "json"  # the validation context in which text stands for neither an integer nor a flag
+MOST_CHARACTERS = 400  # enough for any double written as a fraction
 MOST_VALUES = 1_000_000
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 _NUMBER = f"a number, or text of at most {MOST_CHARACTERS} characters such as '0.99' or '4/5'"
@@ -28,16 +30,16 @@ _NUMBER_TEXT = {
 }
 
 
-class _Field(ABC):
-    """A way to read a value, as an annotation of pydantic's."""
+class _FieldType(ABC):
+    """Reads one value; used as a pydantic annotation."""
 
     @abstractmethod
     def read(self, value: Any, info: ValidationInfo) -> Any:
-        """The value, or InvalidInput."""
+        """Return the value, or raise InvalidInput."""
 
     @abstractmethod
     def schema(self) -> JsonSchemaValue:
-        """What is allowed, as JSON Schema."""
+        """Return what is allowed as JSON Schema."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(self.read)
@@ -47,14 +49,14 @@ class _Field(ABC):
 
 
 @dataclass(frozen=True)
-class IntegerField(_Field):
+class IntegerField(_FieldType):
     """An integer from low to high."""
 
     low: int
     high: int
 
     def read(self, value: Any, info: ValidationInfo) -> int:
-        if info.context == QUERY and isinstance(value, str) and _WHOLE.fullmatch(value):
+        if info.context != JSON_BODY and isinstance(value, str) and _WHOLE.fullmatch(value):
             value = int(value)
         return read_integer(value, str(info.field_name), self.low, self.high)
 
@@ -63,8 +65,8 @@ class IntegerField(_Field):
 
 
 @dataclass(frozen=True)
-class NumberField(_Field):
-    """A number as it was written, text or a JSON number; that it lies from 0 to 1 is for the library to say."""
+class NumberField(_FieldType):
+    """A number as it was written, text or a JSON number. The library checks its range."""
 
     ends_included: bool = True
 
@@ -81,10 +83,10 @@ class NumberField(_Field):
 
 
 @dataclass(frozen=True)
-class ListField(_Field):
-    """A list of from one to a million values, or with ``or_one`` also a single value.
+class ListField(_FieldType):
+    """A list of 1 to 1,000,000 values; with ``or_one`` a single value is allowed too.
 
-    Of a list of floats, or of integers, only the types are looked at here: the index checks all values at once.
+    Of a plain list of floats or integers only the types are checked here: the index checks all values at once.
     """
 
     item: IntegerField | NumberField
@@ -109,8 +111,8 @@ class ListField(_Field):
 
 
 @dataclass(frozen=True)
-class TextField(_Field):
-    """TextField that a pattern allows."""
+class TextField(_FieldType):
+    """Text that matches a pattern."""
 
     pattern: str
     allowed: str
@@ -125,7 +127,7 @@ class TextField(_Field):
 
 
 @dataclass(frozen=True)
-class ChoiceField(_Field):
+class ChoiceField(_FieldType):
     """One of a few words."""
 
     words: tuple[str, ...]
@@ -140,11 +142,11 @@ class ChoiceField(_Field):
 
 
 @dataclass(frozen=True)
-class FlagField(_Field):
+class FlagField(_FieldType):
     """true or false."""
 
     def read(self, value: Any, info: ValidationInfo) -> bool:
-        if info.context == QUERY and value in ("true", "false"):
+        if info.context != JSON_BODY and value in ("true", "false"):
             return bool(value == "true")
         if type(value) is bool:
             return value
@@ -152,3 +154,23 @@ class FlagField(_Field):
 
     def schema(self) -> JsonSchemaValue:
         return {"type": "boolean"}
+
+
+Exact: TypeAlias = str | float | int
+"""A number as it was written."""
+N = Annotated[int, IntegerField(1, MAX_VOTES), Field(description="Total number of votes.")]
+Failure = Annotated[
+    Exact,
+    NumberField(ends_included=False),
+    Field(description=f"Probability of a false certificate; {DEFAULT_FAILURE} by default."),
+]
+
+
+class RequestModel(BaseModel):
+    """Base of all requests: unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NoParameters(RequestModel):
+    """A request without parameters."""

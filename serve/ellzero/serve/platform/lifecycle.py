@@ -1,4 +1,4 @@
-"""Signals: SIGTERM drains before it stops, SIGHUP loads the table and looks for models anew."""
+"""Signals: SIGTERM drains connections, then stops; SIGHUP reloads the table and the models."""
 
 import asyncio
 import logging
@@ -13,11 +13,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class Lifecycle:
-    """Whether the service is on its way out.
+    """Whether the service is shutting down.
 
-    A server that closes idle connections drops the request that is just arriving on one of them. So on SIGTERM the
-    service first answers every request with `connection: close` for a while, says at /readyz that it is leaving, and
-    only then stops.
+    A server that closes idle connections drops a request that is just arriving on one of them. So on SIGTERM the
+    service first answers every request with `connection: close` for a while, answers /readyz with 503, and only then
+    stops.
     """
 
     def __init__(self, drain_seconds: float) -> None:
@@ -25,8 +25,8 @@ class Lifecycle:
         self.draining = False
 
     @asynccontextmanager
-    async def signals(self, reload: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-        """Handle the signals inside the block; where signals are not ours to handle (a thread, Windows), leave them."""
+    async def handle_signals(self, reload: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        """Handle signals inside the block, except where they cannot be handled: in threads, on Windows."""
         if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGHUP"):
             yield
             return
@@ -42,7 +42,7 @@ class Lifecycle:
 
         def reload_soon(number: int, frame: FrameType | None) -> None:
             def start() -> None:
-                task = loop.create_task(_logged(reload))
+                task = loop.create_task(_reload_or_log(reload))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
 
@@ -63,8 +63,8 @@ def _call(handler: Any, number: int) -> None:
     handler(number, None)
 
 
-async def _logged(reload: Callable[[], Awaitable[None]]) -> None:
+async def _reload_or_log(reload: Callable[[], Awaitable[None]]) -> None:
     try:
         await reload()
     except Exception:
-        _LOG.exception("the table or the models could not be loaded anew; the old one stays")
+        _LOG.exception("the table or the models could not be reloaded; the old ones stay")

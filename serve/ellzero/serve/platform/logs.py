@@ -1,7 +1,8 @@
-"""Log lines as JSON for machines, or as text for people."""
+"""Log lines, as JSON for programs or as text for people."""
 
 import asyncio
 import logging
+import os
 import sys
 import time
 import traceback
@@ -11,7 +12,7 @@ from typing import Any
 
 import orjson
 
-_GATHERING_SECONDS = 0.1
+_FLUSH_SECONDS = 0.1
 
 
 class JsonLines(logging.Formatter):
@@ -42,25 +43,28 @@ class TextLines(logging.Formatter):
 
 
 class AccessLog:
-    """A line a request on standard error, some at a time: a record of the logging module costs more than a lookup."""
+    """One line a request on standard error, written in groups: a record of `logging` costs more than a lookup."""
 
     def __init__(self, form: str, level: str) -> None:
         self._form = form
-        # info has all requests, anything less the service's own failures only
+        # debug and info log all requests, the other levels only answers of 5xx
         self._least_status = 0 if level in ("debug", "info") else 500
         self._second = 0
         self._stamp = ""
         self._lines: list[str] = []
+        self._worker = os.getpid()
 
     def flush(self) -> None:
-        """Write what has gathered."""
+        """Write the lines collected so far."""
         lines, self._lines = self._lines, []
         if lines:
-            with suppress(OSError):  # nobody reads them any more
+            with suppress(OSError):  # nobody reads the log any more
                 sys.stderr.write("\n".join([*lines, ""]))
 
-    def request(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
-        """One request; the service's own failures are warnings."""
+    def write_request(
+        self, method: str, path: str, status: int, seconds: float, request_id: str, key_name: str | None = None
+    ) -> None:
+        """Log a request, with the worker's process id and the name of its API key; answers of 5xx are warnings."""
         if status < self._least_status:
             return
         now = time.time()
@@ -70,8 +74,11 @@ class AccessLog:
         level = "info" if status < 500 else "warning"
         stamp = f"{self._stamp}.{int(now % 1 * 1000):03d}+00:00"
         if self._form == "text":
-            shown = path if path.isprintable() else ascii(path)  # a path must not look like lines of its own
+            shown = path if path.isprintable() else ascii(path)  # a path must not forge lines of the log
             line = f"{stamp[11:19]} {level.upper()} {method} {shown} {status} {seconds * 1e3:.1f} ms {request_id}"
+            line += f" worker={self._worker}"
+            if key_name is not None:
+                line += f" key={key_name if key_name.isprintable() else ascii(key_name)}"
         else:
             line = orjson.dumps(
                 {
@@ -84,15 +91,17 @@ class AccessLog:
                     "status": status,
                     "ms": round(seconds * 1e3, 3),
                     "request_id": request_id,
+                    "worker": self._worker,
+                    **({} if key_name is None else {"key": key_name}),
                 }
             ).decode()
         if not self._lines:
-            asyncio.get_running_loop().call_later(_GATHERING_SECONDS, self.flush)
+            asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self.flush)
         self._lines.append(line)
 
 
 def log_config(form: str, level: str) -> dict[str, Any]:
-    """For logging.config.dictConfig: everything to standard error, in one form."""
+    """Return the configuration for logging.config.dictConfig: everything to standard error, in one format."""
     formatter = {"json": "ellzero.serve.platform.logs.JsonLines", "text": "ellzero.serve.platform.logs.TextLines"}[form]
     return {
         "version": 1,

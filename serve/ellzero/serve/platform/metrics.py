@@ -1,4 +1,4 @@
-"""What the service counts of itself, for Prometheus."""
+"""The service's metrics, for Prometheus."""
 
 import os
 from functools import cache
@@ -24,7 +24,7 @@ class Metrics:
             "ellzero_request_seconds", "Seconds to answer", ("route",), buckets=_LATENCIES, registry=registry
         )
         answers = Counter(
-            "ellzero_answers", "Answers that the table had, or that had to be computed", ("source",), registry=registry
+            "ellzero_answers", "Answers from the table, or computed on demand", ("source",), registry=registry
         )
         self.columns_computed = Counter("ellzero_columns_computed", "Columns computed on demand", registry=registry)
         self.batch_values = Histogram(
@@ -39,27 +39,27 @@ class Metrics:
             "ellzero_queue_seconds", "Seconds from a request to its first votes", buckets=_LATENCIES, registry=registry
         )
         self.batch_fill = Histogram(
-            "ellzero_batch_fill", "Samples in a batch, as a share of its room", buckets=_SHARES, registry=registry
+            "ellzero_batch_fill", "Samples in a batch, as a share of its capacity", buckets=_SHARES, registry=registry
         )
         self.votes = Counter("ellzero_votes", "Noisy samples classified", registry=registry)
-        self.jobs = Counter("ellzero_jobs", "Jobs that are over", ("kind", "state"), registry=registry)
+        self.jobs = Counter("ellzero_jobs", "Jobs that have ended", ("kind", "state"), registry=registry)
 
         # Finding a labelled metric takes longer than counting; the labels are few.
         self._request = cache(requests.labels)
         self._latency = cache(latency.labels)
         self._answer = cache(answers.labels)
 
-    def requested(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+    def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count an answered request."""
         self._request(route, method, status).inc()
         self._latency(route).observe(seconds)
 
-    def answered(self, source: str) -> None:
-        """Count an answer by where it came from."""
+    def count_answer(self, source: str) -> None:
+        """Count an answer by its source: table or computed."""
         self._answer(source).inc()
 
-    def text(self) -> bytes:
-        """Everything in Prometheus' text format; of all processes if several serve."""
+    def render(self) -> bytes:
+        """Return all metrics in Prometheus' text format, summed over all workers."""
         if SHARED_DIRECTORY in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

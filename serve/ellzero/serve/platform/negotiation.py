@@ -1,23 +1,23 @@
-"""Which of the types on offer a caller prefers."""
+"""Content negotiation: which of the available types and encodings a client accepts."""
 
 from collections.abc import Sequence
 
 from ellzero.serve.platform.problems import HttpProblem
 
 
-def preferred(accept: str | None, offered: Sequence[str]) -> str:
-    """The offered type with the highest quality in an Accept header, the first of equals; 406 if there is none."""
+def choose_media_type(accept: str | None, offered: Sequence[str]) -> str:
+    """Return the offered type of highest quality in an Accept header, the first of equals; 406 if none is accepted."""
     if not accept:
         return offered[0]
     ranges = [_range(part) for part in accept.split(",")]
     best = max(offered, key=lambda kind: _quality_of_type(kind, ranges))
     if _quality_of_type(best, ranges) <= 0:
-        raise HttpProblem(406, f"available are {', '.join(offered)}", available=list(offered))
+        raise HttpProblem(406, f"this route offers {', '.join(offered)}", available=list(offered))
     return best
 
 
 def takes_coding(accept: str, coding: str) -> bool:
-    """Whether an Accept-Encoding header allows a coding, by name or else by "*"; a quality of 0 refuses it."""
+    """Return whether an Accept-Encoding header allows a coding, by name or by "*"; a quality of 0 refuses it."""
     return _quality((coding, "*"), [_range(part) for part in accept.split(",")]) > 0
 
 

@@ -1,10 +1,11 @@
-"""What can go wrong with a request, said as RFC 9457 problem details. One table maps domain errors to them."""
+"""Errors as RFC 9457 problem details. One function maps domain errors to them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
@@ -12,20 +13,21 @@ from ellzero.core.errors import InvalidInput
 from ellzero.serve.platform.serialization import JsonResponse
 
 _TITLES = {
-    400: "The request is malformed",
-    401: "An API key is needed",
-    403: "The API key does not open this route",
-    404: "There is nothing here",
-    405: "The method is not allowed",
-    406: "None of the accepted types is available",
-    408: "The request did not arrive in time",
-    413: "The request is too large",
-    415: "The content type is not understood",
-    422: "A value is not allowed",
-    429: "Too much is under way",
-    500: "The service failed",
-    503: "The service cannot answer now",
+    400: "Malformed request",
+    401: "API key required",
+    403: "API key not valid for this route",
+    404: "Not found",
+    405: "Method not allowed",
+    406: "No acceptable media type",
+    408: "Request timed out",
+    413: "Request too large",
+    415: "Unsupported media type",
+    422: "Invalid value",
+    429: "Too many requests in progress",
+    500: "Internal error",
+    503: "Service unavailable",
 }
+_TITLES_OF_KINDS = {"too-costly": "Request too costly", "model-unusable": "Model cannot be used"}
 _KINDS = {
     400: "malformed",
     401: "unauthorized",
@@ -46,7 +48,7 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True)
 class ProblemDetails:
-    """What every problem says, in the words of RFC 9457; a wrong value adds field, value and allowed."""
+    """The members of every problem (RFC 9457); a wrong value adds field, value and allowed."""
 
     type: str
     title: str
@@ -57,7 +59,7 @@ class ProblemDetails:
 
 
 class HttpProblem(Exception):
-    """A request that is not answered, and why."""
+    """A request that cannot be answered, and why."""
 
     def __init__(
         self,
@@ -75,10 +77,10 @@ class HttpProblem(Exception):
         self.extra = extra
 
     def response(self, path: str, request_id: str) -> JsonResponse:
-        """The problem as a response to a request."""
+        """Return the problem as the response to a request."""
         body = {
             "type": f"urn:ellzero:problem:{self.kind}",
-            "title": "The work is too costly" if self.kind == "too-costly" else _TITLES.get(self.status, "Error"),
+            "title": _TITLES_OF_KINDS.get(self.kind) or _TITLES.get(self.status, "Error"),
             "status": self.status,
             "detail": self.detail,
             "instance": path,
@@ -89,21 +91,23 @@ class HttpProblem(Exception):
 
 
 def problem_of(error: Exception) -> HttpProblem:
-    """The problem that an error stands for; an error that nobody expected is the service's own fault."""
+    """Return the problem that stands for an error; an unexpected error is a 500."""
     if isinstance(error, HttpProblem):
         return error
     if isinstance(error, InvalidInput):
         return HttpProblem(422, str(error), field=error.field, value=_shown(error.value), allowed=error.allowed)
     if isinstance(error, ValidationError):
-        return _of_validation(error)
+        return _validation_problem(error.errors(include_url=False)[0])
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        return _validation_problem({**first, "loc": first["loc"][1:]})  # without "query" or "path"
     if isinstance(error, HTTPException):
         return HttpProblem(error.status_code, str(error.detail), headers=error.headers)
-    return HttpProblem(500, "an unexpected error, which was logged under this request id")
+    return HttpProblem(500, "unexpected error; the log has it under this request id")
 
 
-def _of_validation(error: ValidationError) -> HttpProblem:
-    """The first thing wrong, in the words of the domain where it has any."""
-    first = error.errors(include_url=False)[0]
+def _validation_problem(first: Mapping[str, Any]) -> HttpProblem:
+    """Return the problem for the first of pydantic's errors, in the domain's words where it has any."""
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInput):
         return problem_of(cause)
@@ -116,13 +120,13 @@ def _of_validation(error: ValidationError) -> HttpProblem:
             f"there is no field {field[:80]!r} here",
             field=field[:80],
             value=_shown(first["input"]),
-            allowed="only what the description of this operation has, see /docs",
+            allowed="only the fields that /docs lists for this operation",
         )
     return HttpProblem(422, f"{field}: {first['msg']}", field=field, value=_shown(first["input"]), allowed=first["msg"])
 
 
 def _shown(value: object) -> Any:
-    """The value as JSON has it, or as text, and not at length."""
+    """Return the value as JSON has it, or as text; long text is cut."""
     if isinstance(value, bool | int | float | str) or value is None:
         try:
             orjson.dumps(value)

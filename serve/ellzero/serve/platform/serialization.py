@@ -1,4 +1,4 @@
-"""How answers travel: JSON by orjson, Decimals as text; `.npy` for arrays."""
+"""Answers as JSON, with Decimals as plain text, and arrays as `.npy`."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -17,14 +17,15 @@ JSON = "application/json"
 
 
 class JsonResponse(Response):
-    """A response whose body is anything that orjson knows, dataclasses included."""
+    """A JSON response of anything that orjson can write, dataclasses included."""
 
     def __init__(
         self, content: Any, status: int = 200, headers: Mapping[str, str] | None = None, media_type: str = JSON
     ) -> None:
-        # What Response does, for the one charset that JSON has, and with nothing to do in the background.
+        # What Response does, for JSON's one charset and without background tasks.
         self.status_code = status
-        self.body = orjson.dumps(content, default=_text)
+        self.background = None
+        self.body = orjson.dumps(content, default=_write_decimal)
         self.raw_headers = [
             (b"content-length", b"%d" % len(self.body)),
             (b"content-type", media_type.encode()),
@@ -43,7 +44,7 @@ def read_values(body: bytes, counts: bool) -> NDArray[Any]:
     return read_npy(body, dtype=dtype, dimensions=1, allowed=allowed)
 
 
-def _text(value: object) -> str:
+def _write_decimal(value: object) -> str:
     if isinstance(value, Decimal):
         return f"{value:f}"  # str would write 1E-20
-    raise TypeError(f"{type(value).__name__} does not travel")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

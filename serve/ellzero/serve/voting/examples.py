@@ -1,10 +1,10 @@
-"""What can be shown of a model by its card alone, without its weights: its noise, and inputs to try it on."""
+"""A model's noise, and example inputs to try it on: what its card alone determines, without its weights."""
 
 from functools import lru_cache
 from typing import Any
 
 from ellzero.core.errors import InvalidInput
-from ellzero.serve.lookup.request_models import Exact
+from ellzero.serve.platform.field_types import Exact
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.smoothing.data.datasets import ArrayData, binarize
 from ellzero.smoothing.data.loading import DIGITS, load_data
@@ -15,8 +15,8 @@ from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_ke
 from ellzero.smoothing.noise.registry import make_noise
 
 
-def noise_for(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
-    """The noise that the model was trained with, with another α if one is given."""
+def make_model_noise(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
+    """Return the noise that the model was trained with, with another α if one is given."""
     trained = dict(card.noise) or {"family": "discrete", "levels": card.levels, "unit": "coordinate"}
     if alpha is not None:
         if trained["family"] != "discrete":
@@ -27,24 +27,24 @@ def noise_for(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
     return make_noise(trained)
 
 
-def examples_of(name: str, card: ModelCard) -> ArrayData:
-    """Inputs to try a model on, one of each class and none that it was trained on, where its data ships."""
+def load_examples(name: str, card: ModelCard) -> ArrayData:
+    """Return inputs to try a model on, one of each class and none of its training data, if its data is bundled."""
     if card.data != DIGITS:
-        raise HttpProblem(404, f"there are no examples for {name}: only the digits ship with the service")
-    chosen = _one_of_each(card.binarize)
-    if chosen.shape != card.shape or chosen.levels != card.levels:
+        raise HttpProblem(404, f"there are no examples for {name}: only the digits are bundled with the service")
+    examples = _one_of_each(card.binarize)
+    if examples.shape != card.shape or examples.levels != card.levels:
         raise HttpProblem(404, f"there are no examples for {name}: the digits do not fit it")
-    return chosen
+    return examples
 
 
-def noisy_example(examples: ArrayData, example: int, noise: NoiseFamily, seed: int) -> list[Any]:
-    """An example under noise, as the first vote of a stage of its own."""
+def add_noise(examples: ArrayData, example: int, noise: NoiseFamily, seed: int) -> list[Any]:
+    """Return an example with noise, drawn as the first sample of a stage of its own."""
     if example >= len(examples.labels):
         raise InvalidInput("example", f"an integer from 0 to {len(examples.labels) - 1}", example)
     x = read_levels(examples.inputs([example])[0], noise.levels)
     source = open_source(stream_key(seed, noise.tag, x), Stage.SHOW, 0, x.device)
-    shown: list[Any] = noise.sample(x, source, 1)[0].tolist()
-    return shown
+    noisy: list[Any] = noise.sample(x, source, 1)[0].tolist()
+    return noisy
 
 
 @lru_cache(16)

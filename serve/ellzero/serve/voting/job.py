@@ -1,4 +1,4 @@
-"""The votes of one request, as its caller is told of them."""
+"""The votes of one request, and how they are reported."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ from ellzero.core.schemas import (
     JobState,
     PredictAnswer,
 )
-from ellzero.serve.lookup.request_models import CertifyRequest, VotingRequest
+from ellzero.serve.voting.request_models import CertifyRequest, VotingRequest
 
 if TYPE_CHECKING:
     from ellzero.serve.voting.model_registry import ServedModel
@@ -24,117 +24,127 @@ if TYPE_CHECKING:
 class VotingJob:
     """The votes of one request."""
 
-    def __init__(
-        self, question: VotingRequest, booth: "ServedModel", tickets: "list[PendingResult]", seed: int
-    ) -> None:
+    def __init__(self, request: VotingRequest, model: "ServedModel", pending: "list[PendingResult]", seed: int) -> None:
         self.id = uuid4().hex
-        self.question, self.booth, self.tickets, self.seed = question, booth, tickets, seed
+        self.request, self.model, self.pending, self.seed = request, model, pending, seed
         self.started = time.monotonic()
-        self.noted = False  # whether others may have heard of it
+        self.published = False  # whether a client may know its id
         self.ended: float | None = None
-        self.watcher: asyncio.Task[None] | None = None  # writes of it once it is noted
-        self.over = asyncio.gather(*(asyncio.wrap_future(ticket.future) for ticket in tickets), return_exceptions=True)
+        self.watcher: asyncio.Task[None] | None = None  # writes its record once it is published
+        self.finished = asyncio.gather(*(asyncio.wrap_future(one.future) for one in pending), return_exceptions=True)
 
     @property
     def seconds(self) -> float:
+        """Return how long the job has run."""
         return (self.ended or time.monotonic()) - self.started
 
-    def answer(self) -> JobAnswer:
-        """The job as it is now."""
-        results = [ticket.future for ticket in self.tickets]
-        state: JobState = "running" if any(ticket.first_votes for ticket in self.tickets) else "waiting"
-        reason = None
-        if self.over.done():
-            state = "done"
-            for future in results:
-                if future.cancelled():
-                    state, reason = "cancelled", "somebody cancelled it"
-                elif (error := future.exception()) is not None:
-                    state, reason = "failed", str(error)
-        done = sum(ticket.task.done for ticket in self.tickets)
-        total = sum(ticket.task.total for ticket in self.tickets)
-        answer = JobAnswer(
-            id=self.id,
-            kind="certify" if isinstance(self.question, CertifyRequest) else "predict",
-            state=state,
-            model=self.booth.name,
-            votes=done,
-            votes_at_most=total,
-            counts=[list(ticket.task.counts) for ticket in self.tickets],
-            seconds=self.seconds,
-            eta_seconds=self._eta(total - done) if state in ("waiting", "running") else None,
-            reason=reason,
-        )
-        if state != "done":
-            return answer
-        found = [future.result() for future in results]
-        if isinstance(self.question, CertifyRequest):
-            return replace(answer, certificate=self._certified(self.question, found))
-        return replace(answer, prediction=self._predicted(found))
+    @property
+    def state(self) -> tuple[JobState, str | None]:
+        """Return the state, and the reason if the job failed or was cancelled."""
+        if not self.finished.done():
+            return ("running" if any(one.first_votes for one in self.pending) else "waiting"), None
+        for one in self.pending:
+            if one.future.cancelled():
+                return "cancelled", "it was cancelled"
+            if (error := one.future.exception()) is not None:
+                return "failed", str(error)
+        return "done", None
 
     @property
-    def closed(self) -> bool:
-        """Whether it ended because the service did."""
+    def closed_by_shutdown(self) -> bool:
+        """Return whether it ended because the service did."""
         from ellzero.smoothing.errors import SchedulerClosed
 
-        ended = [ticket.future for ticket in self.tickets if ticket.future.done() and not ticket.future.cancelled()]
+        ended = [one.future for one in self.pending if one.future.done() and not one.future.cancelled()]
         return any(isinstance(future.exception(), SchedulerClosed) for future in ended)
 
     def cancel(self) -> None:
-        for ticket in self.tickets:
-            ticket.cancel()
+        """Take no more votes."""
+        for one in self.pending:
+            one.cancel()
 
-    def _eta(self, votes: int) -> float | None:
-        """Others take their turns between."""
-        rate = self.booth.hall.votes_per_second
-        share = max(1.0, len(self.booth.hall) / len(self.tickets))
-        return None if rate is None else votes * share / rate
+    def result(self) -> CertifyAnswer | PredictAnswer:
+        """Return the answer of a job that is done."""
+        results = [one.future.result() for one in self.pending]
+        if isinstance(self.request, CertifyRequest):
+            return self._certify_answer(self.request, results)
+        return self._predict_answer(results)
 
-    def _certified(self, question: CertifyRequest, found: list[Any]) -> CertifyAnswer:
+    def report(self) -> JobAnswer:
+        """Return the job as it is now, with its answer once it is done."""
+        state, reason = self.state
+        done = sum(one.task.done for one in self.pending)
+        total = sum(one.task.total for one in self.pending)
+        report = JobAnswer(
+            id=self.id,
+            kind="certify" if isinstance(self.request, CertifyRequest) else "predict",
+            state=state,
+            model=self.model.name,
+            votes=done,
+            votes_at_most=total,
+            counts=[list(one.task.counts) for one in self.pending],
+            seconds=self.seconds,
+            eta_seconds=self._estimate_seconds_left(total - done) if state in ("waiting", "running") else None,
+            reason=reason,
+        )
+        if state != "done":
+            return report
+        answer = self.result()
+        if isinstance(answer, CertifyAnswer):
+            return replace(report, certificate=answer)
+        return replace(report, prediction=answer)
+
+    def _estimate_seconds_left(self, votes: int) -> float | None:
+        """Estimate the time for so many votes; other requests share the model meanwhile."""
+        scheduler = self.model.scheduler
+        share = max(1.0, len(scheduler) / len(self.pending))
+        return None if scheduler.votes_per_second is None else votes * share / scheduler.votes_per_second
+
+    def _certify_answer(self, request: CertifyRequest, results: list[Any]) -> CertifyAnswer:
         return CertifyAnswer(
             results=[
                 InputCertificate(
-                    prediction=None if each.radius is None else each.prediction,
-                    radius=each.radius,
-                    selected=each.selected,
-                    count=each.count,
-                    drawn=each.drawn,
-                    counts=list(each.counts),
-                    selection=list(each.selection),
-                    lower_bound=each.lower_bound,
-                    upper_bound=each.upper_bound,
-                    other_radii=dict(each.other_radii),
+                    prediction=None if result.radius is None else result.prediction,
+                    radius=result.radius,
+                    selected=result.selected,
+                    count=result.count,
+                    drawn=result.drawn,
+                    counts=list(result.counts),
+                    selection=list(result.selection),
+                    lower_bound=result.lower_bound,
+                    upper_bound=result.upper_bound,
+                    other_radii=dict(result.other_radii),
                 )
-                for each in found
+                for result in results
             ],
-            model=self.booth.name,
-            sha256=self.booth.digest,
-            n0=question.n0,
-            n=question.n,
-            failure=str(found[0].failure),
+            model=self.model.name,
+            sha256=self.model.digest,
+            n0=request.n0,
+            n=request.n,
+            failure=str(results[0].failure),
             seed=self.seed,
-            stopping=question.stopping,
-            runner_up=question.runner_up,
-            noise=dict(found[0].noise),
-            d=found[0].d,
+            stopping=request.stopping,
+            runner_up=request.runner_up,
+            noise=dict(results[0].noise),
+            d=results[0].d,
             seconds=self.seconds,
         )
 
-    def _predicted(self, found: list[Any]) -> PredictAnswer:
+    def _predict_answer(self, results: list[Any]) -> PredictAnswer:
         return PredictAnswer(
             results=[
                 InputPrediction(
-                    prediction=None if each.prediction < 0 else each.prediction,
-                    counts=list(each.counts),
-                    drawn=each.drawn,
+                    prediction=None if result.prediction < 0 else result.prediction,
+                    counts=list(result.counts),
+                    drawn=result.drawn,
                 )
-                for each in found
+                for result in results
             ],
-            model=self.booth.name,
-            sha256=self.booth.digest,
-            n=self.question.n,
-            failure=str(found[0].failure),
+            model=self.model.name,
+            sha256=self.model.digest,
+            n=self.request.n,
+            failure=str(results[0].failure),
             seed=self.seed,
-            noise=dict(found[0].noise),
+            noise=dict(results[0].noise),
             seconds=self.seconds,
         )

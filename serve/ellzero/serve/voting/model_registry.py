@@ -1,27 +1,26 @@
-"""The models of a service: known by their cards, loaded when they are first asked for. Needs torch."""
+"""The models of a service: known by their cards, loaded on first use. Needs torch."""
 
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from ellzero.core.errors import InvalidInput
-from ellzero.core.schemas import ModelInfo
-from ellzero.serve.lookup.cost_estimates import look_seconds
-from ellzero.serve.lookup.request_models import CertifyRequest, VotingRequest
+from ellzero.core.schemas import ModelInfo, UnusableModel
+from ellzero.serve.lookup.cost_estimates import check_seconds
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.settings import ServeSettings
-from ellzero.serve.voting.examples import noise_for
+from ellzero.serve.voting.examples import make_model_noise
+from ellzero.serve.voting.request_models import CertifyRequest, VotingRequest
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.errors import BadModelFile, UnknownModel
+from ellzero.smoothing.errors import BadModelFile, SchedulerFull, UnknownModel
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model, load_model, model_names
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.noise.registry import make_noise
-from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver
+from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, PendingResult, SchedulerObserver
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 
 MOST_INPUTS = 256
@@ -29,16 +28,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class ServedModel:
-    """A model in memory, and the hall where its votes are taken."""
+    """A model in memory, and the batch scheduler of its votes."""
 
     def __init__(
-        self, name: str, card: ModelCard, digest: str, classifier: SmoothedClassifier, hall: BatchScheduler
+        self, name: str, card: ModelCard, digest: str, classifier: SmoothedClassifier, scheduler: BatchScheduler
     ) -> None:
         self.name, self.card, self.digest = name, card, digest
-        self.classifier, self.hall = classifier, hall
+        self.classifier, self.scheduler = classifier, scheduler
 
-    def ballots(self, question: VotingRequest, x: Any, seed: int) -> list[SamplingTask[Any]]:
-        """The votes on an input, or on several stacked ones."""
+    def make_tasks(self, request: VotingRequest, x: Any, seed: int) -> list[SamplingTask[Any]]:
+        """Return the sampling tasks of an input, or of several stacked ones."""
         levels = self.classifier.levels(x)
         shape = tuple(levels.shape)
         if shape == self.card.shape:
@@ -47,111 +46,140 @@ class ServedModel:
             raise InvalidInput("x", f"of shape {list(self.card.shape)}, or several of them stacked", list(shape))
         if len(levels) > MOST_INPUTS:
             raise InvalidInput("x", f"at most {MOST_INPUTS} inputs", len(levels))
-        noise, classes = noise_for(self.card, question.alpha), self.card.num_classes
-        if isinstance(question, CertifyRequest):
-            asked = CertifySettings.of(
-                question.n0, question.n, question.failure, seed, question.stopping, question.runner_up
+        noise, classes = make_model_noise(self.card, request.alpha), self.card.num_classes
+        if isinstance(request, CertifyRequest):
+            settings = CertifySettings.of(
+                request.n0, request.n, request.failure, seed, request.stopping, request.runner_up
             )
-            return [CertifyTask(one, noise, classes, asked) for one in levels]
-        return [PredictTask(one, noise, classes, question.n, question.failure, seed) for one in levels]
+            return [CertifyTask(one, noise, classes, settings) for one in levels]
+        return [PredictTask(one, noise, classes, request.n, request.failure, seed) for one in levels]
 
-    def look_seconds(self, ballots: Sequence[SamplingTask[Any]]) -> float:
-        """How long looking up the radii of such votes may keep all others waiting."""
-        first = ballots[0]
-        if not isinstance(first, CertifyTask) or not isinstance(first.noise, DiscreteNoise):
+    def estimate_check_seconds(self, task: SamplingTask[Any]) -> float:
+        """Estimate how long one check of a task's votes may keep all others of this model waiting."""
+        if not isinstance(task, CertifyTask) or not isinstance(task.noise, DiscreteNoise):
             return 0.0
-        asked, d = first.settings, first.noise.dimension(first.x.shape)
-        return look_seconds(first.noise.noise, asked.n, asked.failure, d, asked.runner_up)
+        settings, d = task.settings, task.noise.dimension(task.x.shape)
+        return check_seconds(task.noise.noise, settings.n, settings.failure, d, settings.runner_up)
+
+    def submit(self, tasks: list[SamplingTask[Any]]) -> list[PendingResult]:
+        """Take the votes of all of these tasks, or refuse them with 429."""
+        try:
+            return self.scheduler.submit(tasks)
+        except SchedulerFull as full:
+            rate = self.scheduler.votes_per_second or 1_000.0
+            seconds = min(60, max(1, round(self.scheduler.votes_open / rate / 2)))  # about half will be done
+            detail = (
+                f"the model {self.name} has {full.open} inputs in progress, and {full.most} at most;"
+                f" try again in {seconds} seconds"
+            )
+            raise HttpProblem(429, detail, headers={"retry-after": str(seconds)}) from None
 
 
 class ModelRegistry:
-    """All models of a folder; of those that ship, if the settings name none."""
+    """The models of the settings' folder, and the bundled ones whose names the folder does not use."""
 
     def __init__(self, settings: ServeSettings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
-        self._folder = DEMO_MODELS if settings.models is None else Path(settings.models)
+        own = [] if settings.models is None else [Path(settings.models)]
+        self._folders = (*own, DEMO_MODELS)
         self._device = find_device(settings.device)
         self._cards: dict[str, ModelCard] = {}
         self._infos: dict[str, ModelInfo] = {}
-        self._booths: dict[str, ServedModel] = {}
+        self._unusable: dict[str, str] = {}
+        self._served: dict[str, ServedModel] = {}
         self._retired: list[ServedModel] = []
         self._loading: dict[str, Lock] = {}
         self._lock = Lock()
 
     def load(self) -> None:
-        """Look which models there are. Votes under way are ended by the model that they began with."""
-        if not self._folder.is_dir():
-            raise InvalidInput("models", "a folder that is there", str(self._folder))
-        cards, infos = {}, {}
-        for name in model_names(self._folder):
+        """Read the cards of all models. Jobs in progress continue with the model that they began with."""
+        if not self._folders[0].is_dir():
+            raise InvalidInput("models", "an existing folder", str(self._folders[0]))
+        cards, infos, unusable = {}, {}, {}
+        for name in sorted({name for folder in self._folders for name in model_names(folder)}):
             try:
-                file = ModelFile.read(find_model(name, self._folder))
-            except (BadModelFile, UnknownModel) as error:  # others can be voted with nevertheless
-                _LOG.warning("a model is left out: %s", error)
+                file = ModelFile.read(find_model(name, *self._folders))
+                self._check_factory(file.card)
+            except BadModelFile as error:  # the other models can be used nevertheless
+                _LOG.warning("model %s cannot be used: %s", name, error)
+                unusable[name] = error.reason
                 continue
-            cards[name], infos[name] = file.card, _info(name, file.card, file.digest)
+            cards[name], infos[name] = file.card, _describe(name, file.card, file.digest)
         with self._lock:
-            self._cards, self._infos = cards, infos
-            for booth in list(self._booths.values()):
-                if booth.name not in infos or infos[booth.name].sha256 != booth.digest:
-                    self._retire(booth)
+            self._cards, self._infos, self._unusable = cards, infos, unusable
+            for model in list(self._served.values()):
+                if model.name not in infos or infos[model.name].sha256 != model.digest:
+                    self._retire(model)
 
     def infos(self) -> list[ModelInfo]:
-        """What is known of each model."""
-        return list(self._infos.values())
+        """Return the descriptions of all usable models."""
+        return [info for name, info in self._infos.items() if name not in self._unusable]
+
+    def unusable(self) -> list[UnusableModel]:
+        """Return the models that cannot be used, with the reasons."""
+        return [UnusableModel(name, reason) for name, reason in sorted(self._unusable.items())]
 
     def card(self, name: str) -> ModelCard:
-        """What a model says of itself, without loading it."""
+        """Return the card of a model, without loading it."""
+        if name in self._unusable:
+            raise _unusable_problem(name, self._unusable[name])
         if name not in self._cards:
-            raise UnknownModel("model", name, tuple(self._cards))
+            raise HttpProblem(404, str(UnknownModel("model", name, tuple(self._cards))), field="model")
         return self._cards[name]
 
-    def booth(self, name: str) -> ServedModel:
-        """A model in memory; it is loaded now if nobody has asked for it before. Others are not kept waiting."""
+    def serve(self, name: str) -> ServedModel:
+        """Return a model, loaded now if this is its first use. Requests for other models do not wait for it."""
         self.card(name)
         with self._lock:
-            if name in self._booths:
-                return self._booths[name]
+            if name in self._served:
+                return self._served[name]
             loading = self._loading.setdefault(name, Lock())
         with loading:
-            if name not in self._booths:
-                opened = self._opened(name)
+            if name not in self._served:
+                model = self._load(name)
                 with self._lock:
-                    self._booths[name] = opened
-            return self._booths[name]
+                    self._served[name] = model
+            return self._served[name]
 
     def close(self) -> None:
         """End all votes."""
-        for booth in [*self._booths.values(), *self._retired]:
-            booth.hall.close()
+        for model in [*self._served.values(), *self._retired]:
+            model.scheduler.close()
 
-    def _retire(self, booth: ServedModel) -> None:
-        booth.hall.retire()
-        self._retired = [each for each in self._retired if len(each.hall)] + [self._booths.pop(booth.name)]
+    def _retire(self, model: ServedModel) -> None:
+        model.scheduler.retire()
+        self._retired = [one for one in self._retired if len(one.scheduler)] + [self._served.pop(model.name)]
 
-    def _opened(self, name: str) -> ServedModel:
-        saved = load_model(find_model(name, self._folder), self._settings.allow_factories)
+    def _check_factory(self, card: ModelCard) -> None:
+        if ":" in card.architecture and card.architecture not in self._settings.allow_factories:
+            reason = f"needs the factory {card.architecture}, which ELLZERO_SERVE_ALLOW_FACTORIES does not list"
+            raise BadModelFile("the model", reason)
+
+    def _load(self, name: str) -> ServedModel:
+        try:
+            saved = load_model(find_model(name, *self._folders), self._settings.allow_factories)
+        except (BadModelFile, UnknownModel) as error:
+            reason = error.reason if isinstance(error, BadModelFile) else str(error)
+            _LOG.warning("model %s cannot be used: %s", name, error)
+            self._unusable[name] = reason
+            raise _unusable_problem(name, reason) from None
         card = saved.card
         noise = make_noise({"family": "discrete", "unit": "coordinate", "levels": card.levels, "alpha": "1/2"})
         classifier = SmoothedClassifier(saved.network, noise, card.num_classes, self._device, feed=card.feed)
         observer = SchedulerObserver(self._count_batch, self._metrics.queue_seconds.observe)
-        hall = BatchScheduler(classifier.sampler, self._settings.max_open_inputs, observer)
-        return ServedModel(name, card, saved.digest, classifier, hall)
+        scheduler = BatchScheduler(classifier.sampler, self._settings.max_open_inputs, observer)
+        return ServedModel(name, card, saved.digest, classifier, scheduler)
 
-    def _count_batch(self, samples: int, room: int) -> None:
+    def _count_batch(self, samples: int, capacity: int) -> None:
         self._metrics.votes.inc(samples)
-        self._metrics.batch_fill.observe(samples / room)
+        self._metrics.batch_fill.observe(samples / capacity)
 
 
-def too_many(booth: ServedModel) -> HttpProblem:
-    """What is said when the hall is full: come back when about half of it will be done."""
-    rate = booth.hall.votes_per_second or 1_000.0
-    seconds = min(60, max(1, round(booth.hall.votes_open / rate / 2)))
-    detail = f"{len(booth.hall)} inputs are being voted on by {booth.name}; come back in {seconds} seconds"
-    return HttpProblem(429, detail, headers={"retry-after": str(seconds)})
+def _unusable_problem(name: str, reason: str) -> HttpProblem:
+    return HttpProblem(422, f"the model {name} cannot be used: it {reason}", "model-unusable", field="model")
 
 
-def _info(name: str, card: ModelCard, digest: str) -> ModelInfo:
+def _describe(name: str, card: ModelCard, digest: str) -> ModelInfo:
     return ModelInfo(
         name=name,
         architecture=card.architecture,

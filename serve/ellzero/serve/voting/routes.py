@@ -1,8 +1,8 @@
-"""The routes of models: predictions, certificates, and the jobs that long ones become."""
+"""The routes of models: predictions, certificates, and the jobs that long requests become."""
 
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,133 +15,113 @@ from ellzero.core.schemas import (
     NoisyAnswer,
     PredictAnswer,
 )
-from ellzero.serve.lookup.request_models import (
+from ellzero.serve.platform.field_types import NoParameters
+from ellzero.serve.platform.openapi import json_or_npy, problems
+from ellzero.serve.platform.problems import HttpProblem
+from ellzero.serve.platform.requests import body_type, parse_query, read_body
+from ellzero.serve.platform.serialization import JsonResponse
+from ellzero.serve.platform.thread_pool import ThreadPool
+from ellzero.serve.voting.request_models import (
     CertifyRequest,
     ExamplesRequest,
     JobRequest,
     NoisyRequest,
-    NoParameters,
     PredictRequest,
     VotingRequest,
-    asked,
-    vote,
+    parse_voting_body,
 )
-from ellzero.serve.platform.openapi import path_parameter, problems, query_of, vote_body
-from ellzero.serve.platform.problems import HttpProblem
-from ellzero.serve.platform.requests import body_of, content_type
-from ellzero.serve.platform.serialization import JSON, NPY, JsonResponse
-from ellzero.serve.platform.thread_pool import ThreadPool
-from ellzero.serve.voting.job import VotingJob
 from ellzero.serve.voting.service import VotingService
 
 V = TypeVar("V", bound=VotingRequest)
 
-_REFUSALS = (400, 404, 408, 413, 415, 429)
+_X = {
+    "type": "array",
+    "items": {},
+    "minItems": 1,
+    "description": "An input, or several stacked: nested lists of levels 0…K, or of floats that are multiples of 1/K.",
+}
+_VOTING_RESPONSES = {202: {"model": JobAnswer, "description": "A job"}, **problems(400, 404, 408, 413, 415, 429)}
+JobId = Annotated[str, Path(min_length=1, description="The job's id.")]
 
 
-def add_model_routes(router: APIRouter, polling: VotingService, work: ThreadPool) -> None:
-    """Add the routes of /v1 that models answer."""
+def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
+    """Return the routes of models, answered by this service."""
+    router = APIRouter(tags=["models"])
 
-    @router.get("/v1/models", responses={200: {"model": ModelsAnswer}, **problems(400)})
-    async def models(request: Request) -> Response:
-        """The models that can be asked. Callers name one; they never send code or paths."""
-        asked(NoParameters, request.scope["query_string"])
-        return JsonResponse(await polling.models())
+    @router.get("/v1/models", response_model=ModelsAnswer, responses=problems(400), summary="Models")
+    async def models(query: Annotated[NoParameters, Query()]) -> Response:
+        """The models of this service, and those that cannot be used, with the reason."""
+        return JsonResponse(await service.models())
 
-    @router.get(
-        "/v1/examples",
-        responses={200: {"model": ExamplesAnswer}, **problems(400, 404)},
-        openapi_extra={"parameters": query_of(ExamplesRequest)},
-    )
-    async def examples(request: Request) -> Response:
-        """Inputs to try a model on, for models of data that ships with the service: one of each class."""
-        return JsonResponse(await polling.examples(asked(ExamplesRequest, request.scope["query_string"])))
+    @router.get("/v1/examples", response_model=ExamplesAnswer, responses=problems(400, 404), summary="Example inputs")
+    async def examples(query: Annotated[ExamplesRequest, Query()]) -> Response:
+        """Inputs to try a model on, one of each class, if the model's data is bundled with the service."""
+        return JsonResponse(await service.examples(query))
 
-    @router.get(
-        "/v1/noisy",
-        responses={200: {"model": NoisyAnswer}, **problems(400, 404)},
-        openapi_extra={"parameters": query_of(NoisyRequest)},
-    )
-    async def noisy(request: Request) -> Response:
-        """An example under noise, drawn as the votes draw theirs."""
-        return JsonResponse(await polling.noisy(asked(NoisyRequest, request.scope["query_string"])))
+    @router.get("/v1/noisy", response_model=NoisyAnswer, responses=problems(400, 404), summary="An example with noise")
+    async def noisy(query: Annotated[NoisyRequest, Query()]) -> Response:
+        """An example with noise, drawn as samples for votes are drawn."""
+        return JsonResponse(await service.noisy(query))
 
     @router.post(
         "/v1/predict",
-        responses={200: {"model": PredictAnswer}, 202: {"model": JobAnswer}, **problems(*_REFUSALS)},
-        openapi_extra={
-            "parameters": query_of(PredictRequest, required=False),
-            "requestBody": vote_body(PredictRequest),
-        },
+        response_model=PredictAnswer,
+        responses=_VOTING_RESPONSES,
+        openapi_extra=json_or_npy(PredictRequest, PredictRequest, x=_X),
+        summary="Predict the smoothed classifier's class",
     )
     async def predict(request: Request) -> Response:
-        """The most probable class of an input under noise, by a two-sided binomial test of n votes; or abstain.
+        """The smoothed classifier's class for an input, by a two-sided binomial test of `n` votes; or abstain.
 
-        The input, or several stacked, is `x` in JSON, or a `.npy` body with the rest in the query. What takes longer
-        than `wait` seconds is a job: 202, and its place in `location`.
+        Send the input, or several stacked, as `x` in JSON, or as a `.npy` body with the other fields in the query. A
+        request that takes longer than `wait` seconds becomes a job: 202, with its address in `location`.
         """
-        return await answered(request, *await begun(PredictRequest, request))
+        return await vote(PredictRequest, request)
 
     @router.post(
         "/v1/certify",
-        responses={200: {"model": CertifyAnswer}, 202: {"model": JobAnswer}, **problems(*_REFUSALS)},
-        openapi_extra={
-            "parameters": query_of(CertifyRequest, required=False),
-            "requestBody": vote_body(CertifyRequest),
-        },
+        response_model=CertifyAnswer,
+        responses=_VOTING_RESPONSES,
+        openapi_extra=json_or_npy(CertifyRequest, CertifyRequest, x=_X),
+        summary="Certify the smoothed classifier's class",
     )
     async def certify(request: Request) -> Response:
-        """A class of an input, and the radius in which it stays: n0 votes select it, n fresh ones bound its p.
+        """A class and its certified radius: `n0` votes choose the class, `n` others bound its probability.
 
-        Given and answered as in `/v1/predict`.
+        Requests and answers as in `/v1/predict`.
         """
-        return await answered(request, *await begun(CertifyRequest, request))
+        return await vote(CertifyRequest, request)
 
-    @router.get(
-        "/v1/jobs/{job}",
-        responses={200: {"model": JobAnswer}, **problems(400, 404)},
-        openapi_extra={"parameters": [path_parameter("job"), *query_of(JobRequest)]},
-    )
-    async def find(request: Request) -> Response:
-        """A job: its state, votes so far, about how long it will take; with `wait`, as soon as it is over."""
-        question = asked(JobRequest, request.scope["query_string"])
-        return JsonResponse(await polling.find(request.path_params["job"], question.wait))
+    @router.get("/v1/jobs/{job}", response_model=JobAnswer, responses=problems(400, 404), summary="State of a job")
+    async def get_job(job: JobId, query: Annotated[JobRequest, Query()]) -> Response:
+        """A job's state, votes so far and remaining time; with `wait`, answered as soon as the job has ended."""
+        return JsonResponse(await service.find_job(job, query.wait))
 
-    @router.delete(
-        "/v1/jobs/{job}",
-        responses={200: {"model": JobAnswer}, **problems(400, 404)},
-        openapi_extra={"parameters": [path_parameter("job")]},
-    )
-    async def cancel(request: Request) -> Response:
-        """Cancel a job; one that is over stays as it is."""
-        asked(NoParameters, request.scope["query_string"])
-        return JsonResponse(await polling.cancel(request.path_params["job"]))
+    @router.delete("/v1/jobs/{job}", response_model=JobAnswer, responses=problems(400, 404), summary="Cancel a job")
+    async def cancel_job(job: JobId, query: Annotated[NoParameters, Query()]) -> Response:
+        """Cancel a job; one that has ended stays as it is."""
+        return JsonResponse(await service.cancel_job(job))
 
-    async def begun(kind: type[V], request: Request) -> tuple[V, VotingJob]:
-        query, sent = request.scope["query_string"], content_type(request)
-        if sent == NPY:
-            question = asked(kind, query)
-            return question, await polling.begin(question, await work.do(read_npy, await body_of(request)))
-        if sent != JSON:
-            raise HttpProblem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
-        if query:
-            raise HttpProblem(
-                422, "with JSON every field is in the body, not in the query", field="query", allowed="none"
-            )
-        question, x = await work.do(vote, kind, await body_of(request))
-        return question, await polling.begin(question, x)
-
-    async def answered(request: Request, question: VotingRequest, job: VotingJob) -> Response:
-        if not await polling.settled(job, question.wait):
+    async def vote(model: type[V], request: Request) -> Response:
+        voting_request, x = await read_input(model, request)
+        job = await service.start(voting_request, x)
+        if not await service.wait_for(job, voting_request.wait):
             if await request.is_disconnected():  # nobody would learn the job's id
                 job.cancel()
-                raise HttpProblem(408, "the caller has gone, and the votes with it")
-            answer = await polling.announced(job)
+                raise HttpProblem(408, "the client disconnected, and its votes were cancelled")
             headers = {"location": f"/v1/jobs/{job.id}", "retry-after": "1"}
-            return JsonResponse(answer, 202, headers)
-        answer = job.answer()
-        if job.closed:
+            return JsonResponse(await service.publish(job), 202, headers)
+        state, reason = job.state
+        if job.closed_by_shutdown:
             raise HttpProblem(503, "the service is shutting down", headers={"retry-after": "5"})
-        if answer.state != "done":
-            raise HttpProblem(500, answer.reason or "the votes could not be taken", "model-failed")
-        return JsonResponse(answer.certificate or answer.prediction)
+        if state != "done":
+            raise HttpProblem(500, reason or "the votes could not be taken", "model-failed")
+        return JsonResponse(job.result())
+
+    async def read_input(model: type[V], request: Request) -> tuple[V, Any]:
+        if body_type(request) == "npy":
+            query = model.model_validate(parse_query(request.scope["query_string"]))
+            return query, await pool.run(read_npy, await read_body(request))
+        return await pool.run(parse_voting_body, model, await read_body(request))
+
+    return router

@@ -1,4 +1,4 @@
-"""Votes over HTTP: what is quick is answered at once, the rest becomes a job that can be asked for, and cancelled."""
+"""Votes over HTTP: quick requests are answered at once, the others become jobs that can be polled and cancelled."""
 
 import asyncio
 import logging
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from ellzero.core.errors import EllzeroError, InvalidInput
+from ellzero.core.errors import EllzeroError, InvalidInput, MissingExtra
 from ellzero.core.schemas import (
     Example,
     ExamplesAnswer,
     JobAnswer,
     ModelsAnswer,
     NoisyAnswer,
+    UnusableModel,
 )
 from ellzero.core.text import format_duration
-from ellzero.serve.lookup.request_models import MOST_SEED, ExamplesRequest, NoisyRequest, VotingRequest
 from ellzero.serve.platform import deadline
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
@@ -27,6 +27,7 @@ from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.settings import ServeSettings, can_vote
 from ellzero.serve.voting.job import VotingJob
 from ellzero.serve.voting.job_store import LOST, JobStore
+from ellzero.serve.voting.request_models import MOST_SEED, ExamplesRequest, NoisyRequest, VotingRequest
 
 if TYPE_CHECKING:
     from ellzero.serve.voting.model_registry import ModelRegistry, ServedModel
@@ -35,257 +36,241 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
-_NOTE_SECONDS = 1.0  # how often a job is written of
-_SPARE_SECONDS = 1.0  # of a request's time, to write its answer
+_RECORD_SECONDS = 1.0  # how often a job's record is written
+_SPARE_SECONDS = 1.0  # kept of a request's time for writing its answer
 _RECORD = TypeAdapter(JobAnswer)
+_DEMO_MODEL = "demo-digits"
+_TORCH_MISSING = str(MissingExtra("voting", "predict", "torch"))
 
 
 class VotingService:
-    """All that a service does with models."""
+    """Predictions, certificates and jobs of a service's models."""
 
-    def __init__(self, settings: ServeSettings, metrics: Metrics, work: ThreadPool) -> None:
-        self._settings, self._metrics, self._work = settings, metrics, work
-        self._booths: ModelRegistry | None = None
-        self._book: JobStore | None = None
+    def __init__(self, settings: ServeSettings, metrics: Metrics, pool: ThreadPool) -> None:
+        self._settings, self._metrics, self._pool = settings, metrics, pool
+        self._registry: ModelRegistry | None = None
+        self._store: JobStore | None = None
         self._jobs: dict[str, VotingJob] = {}
         self._watchers: set[asyncio.Task[None]] = set()
-        self._finding = asyncio.Lock()
+        self._opening = asyncio.Lock()
 
     def load(self) -> None:
-        """Look which models there are. Those that ship wait until somebody asks: torch takes seconds and memory."""
-        if self._settings.models is not None or self._booths is not None:
-            self._find()
+        """Load or reload the models. The bundled one is loaded on first use: torch takes seconds and memory."""
+        if self._settings.models is not None or self._registry is not None:
+            self._open_registry()
 
     def close(self) -> None:
-        """End all votes; jobs that others have heard of are lost, and say so."""
+        """End all votes; the records of published jobs say that they are lost."""
         for watcher in self._watchers:
             watcher.cancel()
         for job in list(self._jobs.values()):
-            if job.noted and not job.over.done():
-                self._note(job, lost=True)
-        if self._booths is not None:
-            self._booths.close()
+            if job.published and not job.finished.done():
+                self._write_record(job, lost=True)
+        if self._registry is not None:
+            self._registry.close()
 
     async def models(self) -> ModelsAnswer:
-        """The models that there are."""
-        booths = await self._found()
-        return ModelsAnswer(models=[] if booths is None else booths.infos())
+        """Return the models, and those that cannot be used with the reason."""
+        registry = await self._find_registry()
+        if registry is None:
+            return ModelsAnswer(models=[], unusable=[UnusableModel(_DEMO_MODEL, _TORCH_MISSING)])
+        return ModelsAnswer(models=registry.infos(), unusable=registry.unusable())
 
-    async def examples(self, question: ExamplesRequest) -> ExamplesAnswer:
-        """Inputs to try a model on."""
-        card = self._card(await self._known(), question.model)
-        return await self._work.do(_examples, question.model, card)
+    async def examples(self, request: ExamplesRequest) -> ExamplesAnswer:
+        """Return inputs to try a model on."""
+        card = (await self._get_registry()).card(request.model)
+        return await self._pool.run(_list_examples, request.model, card)
 
-    async def noisy(self, question: NoisyRequest) -> NoisyAnswer:
-        """An example under noise."""
-        card = self._card(await self._known(), question.model)
-        return await self._work.do(_noisy, question, card)
+    async def noisy(self, request: NoisyRequest) -> NoisyAnswer:
+        """Return an example with noise."""
+        card = (await self._get_registry()).card(request.model)
+        return await self._pool.run(_make_noisy, request, card)
 
-    async def begin(self, question: VotingRequest, x: Any) -> VotingJob:
-        """Take the votes of a request."""
-        booths = await self._known()
-        self._card(booths, question.model)
-        booth = await self._work.aside(self._booth, booths, question.model)
-        seed = secrets.randbelow(MOST_SEED + 1) if question.seed is None else question.seed
-        ballots = await self._work.do(booth.ballots, question, x, seed)
-        votes = sum(ballot.total for ballot in ballots)
-        if votes > self._settings.max_votes:
-            limit = self._settings.max_votes
-            detail = f"this asks for {votes:,} votes, and a request may ask for {limit:,}; ask for fewer, or in parts"
-            raise HttpProblem(422, detail, "too-costly", limit_votes=limit)
-        if len(ballots) > self._settings.max_open_inputs:
-            raise InvalidInput("x", f"at most {self._settings.max_open_inputs} inputs", len(ballots))
-        self._afford(booth.look_seconds(ballots))
-        job = VotingJob(question, booth, self._submitted(booth, ballots), seed)
+    async def start(self, request: VotingRequest, x: Any) -> VotingJob:
+        """Start taking the votes of a request."""
+        registry = await self._get_registry()
+        registry.card(request.model)
+        model = await self._pool.run_aside(registry.serve, request.model)
+        seed = secrets.randbelow(MOST_SEED + 1) if request.seed is None else request.seed
+        tasks = await self._pool.run(model.make_tasks, request, x, seed)
+        self._check_limits(sum(task.total for task in tasks), len(tasks), model.estimate_check_seconds(tasks[0]))
+        job = VotingJob(request, model, self._submit(model, tasks), seed)
         self._jobs[job.id] = job
-        job.over.add_done_callback(lambda _: self._ended(job))
+        job.finished.add_done_callback(lambda _: self._finish(job))
         return job
 
-    async def settled(self, job: VotingJob, wait: float) -> bool:
-        """Whether a job is over, waited for so many seconds, or as many as the request has."""
+    async def wait_for(self, job: VotingJob, wait: float) -> bool:
+        """Wait for a job for so many seconds, or until the request's deadline; return whether the job has ended."""
         seconds = max(0.0, min(wait, deadline.remaining() - _SPARE_SECONDS))
-        await asyncio.wait([job.over], timeout=seconds)
-        return job.over.done()
+        await asyncio.wait([job.finished], timeout=seconds)
+        return job.finished.done()
 
-    async def announced(self, job: VotingJob) -> JobAnswer:
-        """A job that others may ask for from now on, in whatever process they come to."""
-        if not job.noted:
+    async def publish(self, job: VotingJob) -> JobAnswer:
+        """Write a job's record, so that clients can ask any worker for it."""
+        if not job.published:
             try:
-                await self._work.do(self._note, job)
+                await self._pool.run(self._write_record, job)
             except BaseException:
-                job.cancel()  # nobody will hear of it
+                job.cancel()  # its client will not learn its id
                 raise
-            job.noted = True
+            job.published = True
             self._jobs[job.id] = job
             job.watcher = asyncio.create_task(self._watch(job))
             self._watchers.add(job.watcher)
             job.watcher.add_done_callback(self._watchers.discard)
-        return job.answer()
+        return job.report()
 
-    async def find(self, job: str, wait: float) -> JobAnswer:
-        """The job of this id as it is now, or as it is when it is over."""
+    async def find_job(self, job: str, wait: float) -> JobAnswer:
+        """Return a job as it is now, or when it has ended if that is within ``wait`` seconds."""
         mine = self._jobs.get(job)
         if mine is not None:
-            if await self.settled(mine, wait):
-                await self._written(mine)
-            return mine.answer()
+            if await self.wait_for(mine, wait):
+                await self._wait_for_record(mine)
+            return mine.report()
         until = time.monotonic() + min(wait, max(0.0, deadline.remaining() - _SPARE_SECONDS))
         while True:
-            found = await self._read(job)
-            if found.state not in ("waiting", "running") or time.monotonic() >= until:
-                return found
-            await asyncio.sleep(min(_NOTE_SECONDS / 2, max(0.0, until - time.monotonic())))
+            report = await self._read_record(job)
+            if report.state not in ("waiting", "running") or time.monotonic() >= until:
+                return report
+            await asyncio.sleep(min(_RECORD_SECONDS / 2, max(0.0, until - time.monotonic())))
 
-    async def cancel(self, job: str) -> JobAnswer:
-        """End a job, in whatever process it is. What is over already stays as it is."""
+    async def cancel_job(self, job: str) -> JobAnswer:
+        """Cancel a job, whichever worker runs it. A job that has ended stays as it is."""
         mine = self._jobs.get(job)
         if mine is None:
-            found = await self._read(job)
-            if found.state in ("waiting", "running") and self._book is not None:
-                await self._work.do(self._book.ask_to_cancel, job)
-                return await self.find(job, 2 * _NOTE_SECONDS)
-            return found
+            report = await self._read_record(job)
+            if report.state in ("waiting", "running") and self._store is not None:
+                await self._pool.run(self._store.request_cancel, job)
+                return await self.find_job(job, 2 * _RECORD_SECONDS)
+            return report
         mine.cancel()
-        await asyncio.wait([mine.over])
-        await self._written(mine)
-        return mine.answer()
+        await asyncio.wait([mine.finished])
+        await self._wait_for_record(mine)
+        return mine.report()
 
-    async def _written(self, job: VotingJob) -> None:
-        """Nobody hears that a job is over before the book has it: another process must not say later that it runs."""
+    async def _wait_for_record(self, job: VotingJob) -> None:
+        """Wait until the record says that a job has ended: no other worker may report later that it runs."""
         if job.watcher is not None:
-            await asyncio.wait([job.watcher], timeout=_NOTE_SECONDS)
+            await asyncio.wait([job.watcher], timeout=_RECORD_SECONDS)
 
-    async def _read(self, job: str) -> JobAnswer:
-        # Of other processes' jobs the book tells, and needs no models for it.
-        book = await self._prepared(self._opened_book) if can_vote() else None
-        record = None if book is None else await self._work.do(book.read, job)
+    async def _read_record(self, job: str) -> JobAnswer:
+        # The store knows the jobs of other workers; no models are needed for it.
+        store = await self._prepare(self._open_store) if can_vote() else None
+        record = None if store is None else await self._pool.run(store.read, job)
         if record is None:
-            raise HttpProblem(404, "there is no job of this id, or it is more than a week old")
+            raise HttpProblem(404, "there is no job with this id, or it ended more than a week ago")
         return _RECORD.validate_python(record)
 
-    def _find(self) -> None:
-        book = self._opened_book()
+    def _open_registry(self) -> None:
+        store = self._open_store()
         from ellzero.serve.voting.model_registry import ModelRegistry
 
-        booths = self._booths or ModelRegistry(self._settings, self._metrics)
-        booths.load()
-        book.sweep()
-        self._booths = booths
-        _LOG.info("models found", extra={"fields": {"models": len(booths.infos())}})
+        registry = self._registry or ModelRegistry(self._settings, self._metrics)
+        registry.load()
+        store.remove_old()
+        self._registry = registry
+        _LOG.info("models loaded", extra={"fields": {"models": len(registry.infos())}})
 
-    def _opened_book(self) -> JobStore:
-        if self._book is None:
-            self._book = JobStore(self._settings.jobs)
-        return self._book
+    def _open_store(self) -> JobStore:
+        if self._store is None:
+            self._store = JobStore(self._settings.jobs)
+        return self._store
 
-    async def _found(self) -> "ModelRegistry | None":
-        """The models, those that ship too if this installation can run them."""
-        async with self._finding:
-            if self._booths is None and can_vote():
-                await self._prepared(self._find)
-        return self._booths
+    async def _find_registry(self) -> "ModelRegistry | None":
+        """Return the models; None if torch is not installed."""
+        async with self._opening:
+            if self._registry is None and can_vote():
+                await self._prepare(self._open_registry)
+        return self._registry
 
-    async def _prepared(self, how: Callable[[], T]) -> T:
-        """What models need; that it cannot be had is no fault of whoever asks first."""
+    async def _prepare(self, open_it: Callable[[], T]) -> T:
+        """Open what models need. If that fails it is the service's fault, not that of the first client."""
         try:
-            return await self._work.aside(how)
+            return await self._pool.run_aside(open_it)
         except (EllzeroError, OSError):
             _LOG.exception("the models cannot be used")
             raise HttpProblem(503, "the models of this service cannot be used; its log says why") from None
 
-    async def _known(self) -> "ModelRegistry":
-        booths = await self._found()
-        if booths is None:
-            raise HttpProblem(
-                404, "this service has no models; ELLZERO_SERVE_MODELS names a folder of them", field="model"
+    async def _get_registry(self) -> "ModelRegistry":
+        registry = await self._find_registry()
+        if registry is None:
+            detail = f"this service cannot use models: {_TORCH_MISSING}"
+            raise HttpProblem(422, detail, "model-unusable", field="model")
+        return registry
+
+    def _check_limits(self, votes: int, inputs: int, check_seconds: float) -> None:
+        settings = self._settings
+        if votes > settings.max_votes:
+            detail = (
+                f"this needs {votes:,} votes, and a request may take {settings.max_votes:,};"
+                " ask for fewer, or split the request"
             )
-        return booths
+            raise HttpProblem(422, detail, "too-costly", limit_votes=settings.max_votes)
+        if inputs > settings.max_open_inputs:
+            raise InvalidInput("x", f"at most {settings.max_open_inputs} inputs", inputs)
+        if check_seconds > settings.max_seconds:  # all votes with this model would wait meanwhile
+            duration = format_duration(check_seconds)
+            detail = f"with this alpha and n, computing radii would take about {duration}; ask for less"
+            raise HttpProblem(422, detail, "too-costly", limit_seconds=settings.max_seconds)
 
-    def _card(self, booths: "ModelRegistry", name: str) -> "ModelCard":
-        from ellzero.smoothing.errors import UnknownModel
-
-        try:
-            return booths.card(name)
-        except UnknownModel as error:
-            raise HttpProblem(404, str(error), field="model") from None
-
-    def _booth(self, booths: "ModelRegistry", name: str) -> "ServedModel":
-        from ellzero.smoothing.errors import BadModelFile, UnknownModel
+    def _submit(self, model: "ServedModel", tasks: list[Any]) -> "list[PendingResult]":
+        from ellzero.smoothing.errors import SchedulerClosed
 
         try:
-            return booths.booth(name)
-        except (BadModelFile, UnknownModel) as error:
-            _LOG.exception("a model cannot be loaded")
-            raise HttpProblem(500, f"the model {name} cannot be loaded: {error}") from None
-
-    def _afford(self, seconds: float) -> None:
-        """Refuse noises whose radii would keep all who vote with this model waiting while they are looked up."""
-        if seconds > self._settings.max_seconds:
-            detail = f"with this α and n looking up radii would take about {format_duration(seconds)}; ask for less"
-            raise HttpProblem(422, detail, "too-costly", limit_seconds=self._settings.max_seconds)
-
-    def _submitted(self, booth: "ServedModel", ballots: list[Any]) -> "list[PendingResult]":
-        from ellzero.serve.voting.model_registry import too_many
-        from ellzero.smoothing.errors import SchedulerClosed, SchedulerFull
-
-        try:
-            return booth.hall.submit(ballots)
-        except SchedulerFull:
-            raise too_many(booth) from None
+            return model.submit(tasks)
         except SchedulerClosed:
-            detail = "the votes of this model are being closed; ask again"
-            raise HttpProblem(503, detail, headers={"retry-after": "5"}) from None
+            raise HttpProblem(503, "this model is being replaced; try again", headers={"retry-after": "5"}) from None
 
-    def _ended(self, job: VotingJob) -> None:
+    def _finish(self, job: VotingJob) -> None:
         job.ended = time.monotonic()
-        answer = job.answer()
-        self._metrics.jobs.labels(answer.kind, answer.state).inc()
-        if answer.state == "failed":
-            _LOG.warning("votes failed", extra={"fields": {"job": job.id, "reason": answer.reason}})
-        if not job.noted:  # nobody knows its id; of others its watcher writes the end first
+        report = job.report()
+        self._metrics.jobs.labels(report.kind, report.state).inc()
+        if report.state == "failed":
+            _LOG.warning("votes failed", extra={"fields": {"job": job.id, "reason": report.reason}})
+        if not job.published:  # nobody knows its id; of others its watcher writes the end first
             self._jobs.pop(job.id, None)
 
     async def _watch(self, job: VotingJob) -> None:
-        """Write of a job until it is over, and look whether somebody wants it cancelled."""
-        assert self._book is not None
-        over = False
-        while not over:
-            await asyncio.wait([job.over], timeout=_NOTE_SECONDS)
+        """Write a job's record until the job has ended, and cancel it if another worker was asked to."""
+        assert self._store is not None
+        ended = False
+        while not ended:
+            await asyncio.wait([job.finished], timeout=_RECORD_SECONDS)
             try:
-                if not job.over.done() and await asyncio.to_thread(self._book.wants_cancel, job.id):
+                if not job.finished.done() and await asyncio.to_thread(self._store.is_cancel_requested, job.id):
                     job.cancel()
-                    await asyncio.wait([job.over])
-                over = job.over.done()  # and is written of once more, for those who ask elsewhere
-                await asyncio.to_thread(self._note, job)
-                if over:
-                    self._jobs.pop(job.id, None)  # the book has it; its inputs need not stay
+                    await asyncio.wait([job.finished])
+                ended = job.finished.done()  # before the last record is written, which then says so
+                await asyncio.to_thread(self._write_record, job)
+                if ended:
+                    self._jobs.pop(job.id, None)  # the store has it; its inputs need not stay in memory
             except Exception:
-                _LOG.exception("a job could not be written of", extra={"fields": {"job": job.id}})
+                _LOG.exception("the record of a job could not be written", extra={"fields": {"job": job.id}})
 
-    def _note(self, job: VotingJob, lost: bool = False) -> None:
-        if self._book is not None:
-            answer = job.answer()
+    def _write_record(self, job: VotingJob, lost: bool = False) -> None:
+        if self._store is not None:
+            report = job.report()
             if lost:
-                answer = replace(answer, state="lost", reason=LOST, eta_seconds=None)
-            self._book.write(job.id, asdict(answer))
+                report = replace(report, state="lost", reason=LOST, eta_seconds=None)
+            self._store.write(job.id, asdict(report))
 
 
-def _examples(name: str, card: "ModelCard") -> ExamplesAnswer:
-    from ellzero.serve.voting.examples import examples_of
+def _list_examples(name: str, card: "ModelCard") -> ExamplesAnswer:
+    from ellzero.serve.voting.examples import load_examples
 
-    chosen = examples_of(name, card)
-    inputs = chosen.inputs(range(len(chosen.labels))).tolist()
+    examples = load_examples(name, card)
+    inputs = examples.inputs(range(len(examples.labels))).tolist()
     listed = [
-        Example(index, label, x) for index, (label, x) in enumerate(zip(chosen.labels.tolist(), inputs, strict=True))
+        Example(index, label, x) for index, (label, x) in enumerate(zip(examples.labels.tolist(), inputs, strict=True))
     ]
-    return ExamplesAnswer(model=name, data=chosen.name, examples=listed)
+    return ExamplesAnswer(model=name, data=examples.name, examples=listed)
 
 
-def _noisy(question: NoisyRequest, card: "ModelCard") -> NoisyAnswer:
-    from ellzero.serve.voting.examples import examples_of, noise_for, noisy_example
+def _make_noisy(request: NoisyRequest, card: "ModelCard") -> NoisyAnswer:
+    from ellzero.serve.voting.examples import add_noise, load_examples, make_model_noise
 
-    noise = noise_for(card, question.alpha)
-    x = noisy_example(examples_of(question.model, card), question.example, noise, question.seed)
+    noise = make_model_noise(card, request.alpha)
+    x = add_noise(load_examples(request.model, card), request.example, noise, request.seed)
     return NoisyAnswer(
-        model=question.model, index=question.example, x=x, noise=dict(noise.description()), seed=question.seed
+        model=request.model, index=request.example, x=x, noise=dict(noise.description()), seed=request.seed
     )

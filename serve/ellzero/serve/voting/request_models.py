@@ -1,0 +1,125 @@
+"""Requests to models, as pydantic models."""
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from ellzero.certificates.binomial_tails import MAX_VOTES
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N0
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import MAX_DIMENSION
+from ellzero.serve.platform.field_types import (
+    JSON_BODY,
+    ChoiceField,
+    Exact,
+    Failure,
+    FlagField,
+    IntegerField,
+    N,
+    NumberField,
+    RequestModel,
+    TextField,
+)
+from ellzero.serve.platform.problems import HttpProblem
+from ellzero.serve.platform.requests import parse_json
+
+V = TypeVar("V", bound="VotingRequest")
+
+MODEL_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+MOST_SEED = 2**53 - 1  # what every JSON reader keeps
+MOST_WAIT = 20
+_MOST_LISTS, _MOST_NUMBERS = 100_000, 2_000_000
+
+
+class VotingRequest(RequestModel):
+    """A model and a number of votes. The input, or several stacked, is in the body: `.npy`, or ``x`` in JSON."""
+
+    model: Annotated[
+        str,
+        TextField(MODEL_NAME, "a name that /v1/models lists"),
+        Field(description="A name that /v1/models lists."),
+    ]
+    n: N
+    failure: Failure = DEFAULT_FAILURE
+    alpha: (
+        Annotated[
+            Exact,
+            NumberField(ends_included=False),
+            Field(description="Total probability of staying; by default as in training."),
+        ]
+        | None
+    ) = None
+    seed: (
+        Annotated[
+            int,
+            IntegerField(0, MOST_SEED),
+            Field(description="The same seed gives the same votes; random by default."),
+        ]
+        | None
+    ) = None
+    wait: Annotated[
+        int, IntegerField(0, MOST_WAIT), Field(description="Seconds to wait for the result before answering 202.")
+    ] = 2
+
+
+class ExamplesRequest(RequestModel):
+    """Inputs to try a model on."""
+
+    model: Annotated[
+        str,
+        TextField(MODEL_NAME, "a name that /v1/models lists"),
+        Field(description="A name that /v1/models lists."),
+    ]
+
+
+class NoisyRequest(ExamplesRequest):
+    """An example, and the noise to add."""
+
+    example: Annotated[int, IntegerField(0, MAX_DIMENSION), Field(description="Index of an example, see /v1/examples.")]
+    alpha: (
+        Annotated[
+            Exact,
+            NumberField(ends_included=False),
+            Field(description="Total probability of staying; by default as in training."),
+        ]
+        | None
+    ) = None
+    seed: Annotated[int, IntegerField(0, MOST_SEED), Field(description="Seed of the noise.")] = 0
+
+
+class PredictRequest(VotingRequest):
+    """The most probable class under noise."""
+
+
+class CertifyRequest(VotingRequest):
+    """A class and its certified radius."""
+
+    n0: Annotated[int, IntegerField(1, MAX_VOTES), Field(description="Votes that choose the class.")] = DEFAULT_N0
+    runner_up: Annotated[bool, FlagField(), Field(description="Also bound all other classes.")] = False
+    stopping: Annotated[
+        str,
+        ChoiceField(("settled", "anytime", "never")),
+        Field(description="When to stop before all n votes are drawn."),
+    ] = "settled"
+
+
+class JobRequest(RequestModel):
+    """A job, and how long to wait until it has ended."""
+
+    wait: Annotated[int, IntegerField(0, MOST_WAIT), Field(description="Seconds to wait until the job has ended.")] = 0
+
+
+def parse_voting_body(model: type[V], body: bytes) -> tuple[V, list[Any]]:
+    """Parse a JSON body into the request and its ``x``, nested lists of numbers. Checked before anything is built."""
+    if body.count(b"[") > _MOST_LISTS or body.count(b",") > _MOST_NUMBERS:
+        allowed = f"an array of at most {_MOST_NUMBERS:,} numbers; send larger ones as .npy"
+        raise HttpProblem(422, f"x must be {allowed}", field="x", allowed=allowed)
+    fields = parse_json(body)
+    if not isinstance(fields, dict):
+        raise HttpProblem(422, "the body must be a JSON object", field="body", allowed="an object")
+    if "x" not in fields:
+        raise HttpProblem(422, "x is missing", field="x", value=None, allowed="given")
+    x = fields.pop("x")
+    if not isinstance(x, list):
+        raise InvalidInput("x", "an array of numbers", x)
+    return model.model_validate(fields, context=JSON_BODY), x
