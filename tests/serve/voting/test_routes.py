@@ -178,10 +178,8 @@ def test_a_long_request_is_a_job_that_goes_on_and_is_waited_for(voting: Running,
     answer = post(voting, "certify", model="small", x=X[0].tolist(), n=60_000, wait=0, seed=5, stopping="never")
     assert answer.status_code == 202
     job = answer.json()
-    assert (job["state"], job["kind"], job["votes_at_most"]) in {
-        ("waiting", "certify", 60_100),
-        ("running", "certify", 60_100),
-    }
+    assert (job["kind"], job["votes_at_most"]) == ("certify", 60_100)
+    assert job["state"] in ("waiting", "running", "done")  # it may end while its record is written
     url = f"{voting.url}/v1/jobs/{job['id']}"
     over = httpx2.get(url, params={"wait": 20}, timeout=PATIENCE).json()
     assert over["state"] == "done"
