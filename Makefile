@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run serve test lint format reference demo-model bench bench-full cross-check fuzz chaos clean
+.PHONY: run serve test lint format client reference demo-model bench bench-full cross-check fuzz chaos clean
 
 run: $(VENV)/.run ## compute a small table, serve it, ask it through the client
 	$(BIN)/python examples/first_run.py
@@ -25,6 +25,9 @@ lint: $(VENV)/.dev ## what CI checks besides the tests
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+client: $(VENV)/.dev ## write the synchronous client from the asynchronous one
+	$(BIN)/python tools/generate_sync_client.py
 
 reference: $(VENV)/.dev ## compute the table that ships anew, to the same bytes
 	rm -rf tables/ellzero/tables/bundled_table

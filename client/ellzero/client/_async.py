@@ -1,4 +1,4 @@
-"""`AsyncClient`: `Client` for programs that wait for many things at once."""
+"""The client of an ellzero service, and the jobs that long requests become."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 import anyio
 import httpx2
 
-from ellzero.client import _questions, _votes
+from ellzero.client import _calls, _votes
+from ellzero.client._calls import Call
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
 from ellzero.client._numbers import Number
 from ellzero.client._progress import show_progress
-from ellzero.client._questions import Call
 from ellzero.client._requests import Request, get
 from ellzero.client._retries import Retries
 from ellzero.client._votes import Progress
+from ellzero.core.conventions import DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.schemas import (
     CertifyAnswer,
     CompareAnswer,
@@ -37,7 +38,17 @@ T = TypeVar("T")
 
 
 class AsyncClient:
-    """`Client` for asyncio and trio: the same questions, awaited. Many tasks of one event loop may share a client."""
+    """Asks an ellzero service: radii, thresholds and plans as exact as ``ellzero.certificates`` computes them.
+
+    ``timeout`` is how many seconds connecting may take, and every wait for more of an answer. A broken connection and
+    429, 502, 503 or 504 are tried again, at most ``retries`` times, with growing waits or when the service says. A
+    client keeps its connections and may be shared: the synchronous one by threads, the asynchronous one by the tasks
+    of an event loop (asyncio or trio). ``transport`` replaces the network, as in httpx2.
+
+    Probabilities (``p``, ``p_b``) reach the service as exactly the numbers they are: a float as its binary value, text,
+    Decimals and Fractions as written. A float ``alpha``, ``failure`` or ``power`` stands for its shortest decimal, so
+    0.2 is 1/5. Errors are `ClientError`; ``ellzero.client.errors`` shows their tree.
+    """
 
     def __init__(
         self,
@@ -113,12 +124,19 @@ class AsyncClient:
         n: int | None = None,
         failure: Number | None = None,
     ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
-        """As `Client.radius`."""
-        return await self._ask(_questions.radius(p, k, alpha, d, p_b, count, n, failure))
+        """The certified radius of a lower bound ``p`` of the top class's probability, or of ``count`` of ``n`` votes.
+
+        ``p_b`` is an upper bound of the probability of every other class. ``failure`` is the probability that votes
+        mislead, 0.001 by default. One number gives a `RadiusAnswer`, which says why; a list a `RadiiAnswer`;
+        a numpy array of any shape a `RadiiArray` of that shape (floats narrower than doubles widen exactly). There may
+        be any number of values: many are sent in several requests. Lists and arrays may have a ``p_b`` for
+        each p.
+        """
+        return await self._run(_calls.radius(p, k, alpha, d, p_b, count, n, failure))
 
     async def thresholds(self, *, k: int, alpha: Number, r_max: int | None = None) -> ThresholdsAnswer:
-        """As `Client.thresholds`."""
-        return await self._ask(_questions.thresholds(k, alpha, r_max))
+        """The thresholds τ_0 … τ_r_max of a noise; without ``r_max`` to saturation."""
+        return await self._run(_calls.thresholds(k, alpha, r_max))
 
     async def plan(
         self,
@@ -132,35 +150,40 @@ class AsyncClient:
         failure: Number | None = None,
         power: Number | None = None,
     ) -> PlanAnswer:
-        """As `Client.plan`."""
-        return await self._ask(_questions.plan(k, alpha, r, p, n, d, failure, power))
+        """With ``r`` and ``p``: how many votes that radius needs. With ``n`` and ``d``: how far n votes can reach."""
+        return await self._run(_calls.plan(k, alpha, r, p, n, d, failure, power))
 
     async def compare(
         self, *, alpha: Number, d: int, p: Number | None = None, r_max: int | None = None
     ) -> CompareAnswer:
-        """As `Client.compare`."""
-        return await self._ask(_questions.compare(alpha, d, p, r_max))
+        """The discrete noise on bits beside Gaussian noise: radii for ``p``, thresholds up to ``r_max``."""
+        return await self._run(_calls.compare(alpha, d, p, r_max))
 
     async def tables(self) -> TablesAnswer:
-        """As `Client.tables`."""
-        return await self._ask(_questions.tables())
+        """What the service has in memory."""
+        return await self._run(_calls.tables())
 
     async def models(self) -> ModelsAnswer:
-        """As `Client.models`."""
-        return await self._ask(_questions.models())
+        """The models that the service votes with."""
+        return await self._run(_calls.models())
 
     async def predict(
         self,
         model: str,
         x: Any,
         *,
-        n: int = 1_000,
+        n: int = DEFAULT_PREDICT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
         progress: Progress | bool = False,
     ) -> PredictAnswer:
-        """As `Client.predict`."""
+        """The most probable class of an input, or of several stacked ones, under noise; None to abstain.
+
+        ``x`` is an array, a torch tensor or nested lists: whole levels 0..K, or floats that are multiples of 1/K.
+        ``alpha`` is that of the noise, as the model was trained by default. Waits, however long it takes; ``progress``
+        True shows on a terminal how far it is; a function is called with the job as it goes on.
+        """
         wait = self._connection.patience(_votes.FIRST_SECONDS)
         request = _votes.vote("/v1/predict", model, x, wait, n=n, failure=failure, alpha=alpha, seed=seed)
         found = _votes.read_vote(await self._send(request, self._connection.retries), PredictAnswer)
@@ -175,8 +198,8 @@ class AsyncClient:
         model: str,
         x: Any,
         *,
-        n0: int = 100,
-        n: int = 100_000,
+        n0: int = DEFAULT_N0,
+        n: int = DEFAULT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
@@ -191,8 +214,8 @@ class AsyncClient:
         model: str,
         x: Any,
         *,
-        n0: int = 100,
-        n: int = 100_000,
+        n0: int = DEFAULT_N0,
+        n: int = DEFAULT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
@@ -205,8 +228,8 @@ class AsyncClient:
         model: str,
         x: Any,
         *,
-        n0: int = 100,
-        n: int = 100_000,
+        n0: int = DEFAULT_N0,
+        n: int = DEFAULT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
@@ -215,7 +238,11 @@ class AsyncClient:
         progress: Progress | bool = False,
         wait: bool = True,
     ) -> "CertifyAnswer | AsyncJob":
-        """As `Client.certify`; with ``wait=False`` an `AsyncJob`."""
+        """A class of an input, or of several stacked ones, and the radius within which it stays.
+
+        As `predict`; n0 votes choose the class, n others certify it. ``wait=False`` returns an `AsyncJob` at once,
+        whose result can be fetched later.
+        """
         request = _votes.vote(
             "/v1/certify",
             model,
@@ -238,15 +265,15 @@ class AsyncClient:
         return answer
 
     def job(self, id: str) -> "AsyncJob":  # noqa: A002
-        """As `Client.job`."""
+        """The job of this id, as an earlier `certify` gave it."""
         return AsyncJob(self, id)
 
     async def health(self) -> bool:
-        """As `Client.health`."""
+        """Whether the service is there. Asked once: no retries."""
         return await self._probe("/healthz")
 
     async def ready(self) -> bool:
-        """As `Client.ready`."""
+        """Whether the service is there and has its table in memory. Asked once: no retries."""
         return await self._probe("/readyz")
 
     async def close(self) -> None:
@@ -261,8 +288,8 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    async def _ask(self, question: Call[T]) -> T:
-        return question.read([await self._send(request, self._connection.retries) for request in question.requests])
+    async def _run(self, call: Call[T]) -> T:
+        return call.read([await self._send(request, self._connection.retries) for request in call.requests])
 
     async def _probe(self, path: str) -> bool:
         try:
@@ -286,7 +313,7 @@ class AsyncClient:
 
 
 class AsyncJob:
-    """As `Job`, for `AsyncClient`."""
+    """Votes that go on at the service. ``id`` finds them again, also from elsewhere; None if they were over at once."""
 
     def __init__(self, client: AsyncClient, known: str | JobAnswer | CertifyAnswer) -> None:
         self._client = client
@@ -294,13 +321,13 @@ class AsyncJob:
         self.id = known.id if isinstance(known, JobAnswer) else known if isinstance(known, str) else None
 
     async def state(self, wait: int = 0) -> JobAnswer | None:
-        """As `Job.state`."""
+        """The job as it is now, or up to ``wait`` seconds later when it is over; None if it was over at once."""
         if self.id is None:
             return None
         return _votes.read_job(await self._client._send(_votes.find(self.id, wait), self._client._connection.retries))
 
     async def result(self, progress: Progress | bool = False) -> CertifyAnswer | PredictAnswer:
-        """As `Job.result`."""
+        """Wait for the result; `JobEnded` if there will be none."""
         told = show_progress if progress is True else progress or None
         found: CertifyAnswer | PredictAnswer | None = self._result
         while found is None:
@@ -315,7 +342,7 @@ class AsyncJob:
         return found
 
     async def cancel(self) -> JobAnswer | None:
-        """As `Job.cancel`."""
+        """End the job; one that is over stays as it is."""
         if self.id is None:
             return None
         return _votes.read_job(await self._client._send(_votes.cancel(self.id), self._client._connection.retries))

@@ -1,4 +1,5 @@
-"""`Client`: asks a service, and waits for its answer."""
+# Written by `make client` from _async.py: change that file instead.
+"""The client of an ellzero service, and the jobs that long requests become."""
 
 import time
 from collections.abc import Sequence
@@ -7,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import httpx2
 
-from ellzero.client import _questions, _votes
+from ellzero.client import _calls, _votes
+from ellzero.client._calls import Call
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
 from ellzero.client._numbers import Number
 from ellzero.client._progress import show_progress
-from ellzero.client._questions import Call
 from ellzero.client._requests import Request, get
 from ellzero.client._retries import Retries
 from ellzero.client._votes import Progress
+from ellzero.core.conventions import DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.schemas import (
     CertifyAnswer,
     CompareAnswer,
@@ -40,12 +42,13 @@ class Client:
     """Asks an ellzero service: radii, thresholds and plans as exact as ``ellzero.certificates`` computes them.
 
     ``timeout`` is how many seconds connecting may take, and every wait for more of an answer. A broken connection and
-    429, 502, 503 or 504 are tried again, at most ``retries`` times, with growing waits or when the service says. One
-    client keeps its connections and may be used by many threads. ``transport`` replaces the network, as in httpx2.
+    429, 502, 503 or 504 are tried again, at most ``retries`` times, with growing waits or when the service says. A
+    client keeps its connections and may be shared: the synchronous one by threads, the asynchronous one by the tasks
+    of an event loop (asyncio or trio). ``transport`` replaces the network, as in httpx2.
 
     Probabilities (``p``, ``p_b``) reach the service as exactly the numbers they are: a float as its binary value, text,
     Decimals and Fractions as written. A float ``alpha``, ``failure`` or ``power`` stands for its shortest decimal, so
-    0.2 is 1/5. What goes wrong is a `ClientError`; ``ellzero.client.errors`` shows their tree.
+    0.2 is 1/5. Errors are `ClientError`; ``ellzero.client.errors`` shows their tree.
     """
 
     def __init__(
@@ -127,14 +130,14 @@ class Client:
         ``p_b`` is an upper bound of the probability of every other class. ``failure`` is the probability that votes
         mislead, 0.001 by default. One number gives a `RadiusAnswer`, which says why; a list a `RadiiAnswer`;
         a numpy array of any shape a `RadiiArray` of that shape (floats narrower than doubles widen exactly). There may
-        be any number of values: many are asked about in several requests. Lists and arrays may have a ``p_b`` for
+        be any number of values: many are sent in several requests. Lists and arrays may have a ``p_b`` for
         each p.
         """
-        return self._ask(_questions.radius(p, k, alpha, d, p_b, count, n, failure))
+        return self._run(_calls.radius(p, k, alpha, d, p_b, count, n, failure))
 
     def thresholds(self, *, k: int, alpha: Number, r_max: int | None = None) -> ThresholdsAnswer:
         """The thresholds τ_0 … τ_r_max of a noise; without ``r_max`` to saturation."""
-        return self._ask(_questions.thresholds(k, alpha, r_max))
+        return self._run(_calls.thresholds(k, alpha, r_max))
 
     def plan(
         self,
@@ -149,26 +152,26 @@ class Client:
         power: Number | None = None,
     ) -> PlanAnswer:
         """With ``r`` and ``p``: how many votes that radius needs. With ``n`` and ``d``: how far n votes can reach."""
-        return self._ask(_questions.plan(k, alpha, r, p, n, d, failure, power))
+        return self._run(_calls.plan(k, alpha, r, p, n, d, failure, power))
 
     def compare(self, *, alpha: Number, d: int, p: Number | None = None, r_max: int | None = None) -> CompareAnswer:
         """The discrete noise on bits beside Gaussian noise: radii for ``p``, thresholds up to ``r_max``."""
-        return self._ask(_questions.compare(alpha, d, p, r_max))
+        return self._run(_calls.compare(alpha, d, p, r_max))
 
     def tables(self) -> TablesAnswer:
         """What the service has in memory."""
-        return self._ask(_questions.tables())
+        return self._run(_calls.tables())
 
     def models(self) -> ModelsAnswer:
         """The models that the service votes with."""
-        return self._ask(_questions.models())
+        return self._run(_calls.models())
 
     def predict(
         self,
         model: str,
         x: Any,
         *,
-        n: int = 1_000,
+        n: int = DEFAULT_PREDICT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
@@ -194,8 +197,8 @@ class Client:
         model: str,
         x: Any,
         *,
-        n0: int = 100,
-        n: int = 100_000,
+        n0: int = DEFAULT_N0,
+        n: int = DEFAULT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
@@ -210,8 +213,8 @@ class Client:
         model: str,
         x: Any,
         *,
-        n0: int = 100,
-        n: int = 100_000,
+        n0: int = DEFAULT_N0,
+        n: int = DEFAULT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
@@ -224,8 +227,8 @@ class Client:
         model: str,
         x: Any,
         *,
-        n0: int = 100,
-        n: int = 100_000,
+        n0: int = DEFAULT_N0,
+        n: int = DEFAULT_N,
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
@@ -236,8 +239,8 @@ class Client:
     ) -> "CertifyAnswer | Job":
         """A class of an input, or of several stacked ones, and the radius within which it stays.
 
-        As `predict`; n0 votes select the class, n fresh ones bound its probability. With ``wait=False`` a `Job` is
-        returned at once, to ask for later.
+        As `predict`; n0 votes choose the class, n others certify it. ``wait=False`` returns an `Job` at once,
+        whose result can be fetched later.
         """
         request = _votes.vote(
             "/v1/certify",
@@ -284,8 +287,8 @@ class Client:
     ) -> None:
         self.close()
 
-    def _ask(self, question: Call[T]) -> T:
-        return question.read([self._send(request, self._connection.retries) for request in question.requests])
+    def _run(self, call: Call[T]) -> T:
+        return call.read([self._send(request, self._connection.retries) for request in call.requests])
 
     def _probe(self, path: str) -> bool:
         try:

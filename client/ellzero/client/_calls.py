@@ -1,4 +1,4 @@
-"""The questions that a service answers: the requests of each, and how the replies to them become one answer.
+"""The calls of the client: the requests of each, and how the replies become one answer.
 
 Nothing here sends or waits, so that `Client` and `AsyncClient` are the same but for how they do.
 """
@@ -51,7 +51,7 @@ class Call(Generic[T_co]):
 def radius(
     p: Any, k: Any, alpha: Any, d: Any, p_b: Any, count: Any, n: Any, failure: Any
 ) -> Call[RadiusAnswer | RadiiAnswer | RadiiArray]:
-    """What `Client.radius` asks: numbers in a query, lists in JSON, arrays as ``.npy`` files."""
+    """What `Client.radius` sends: numbers in a query, lists in JSON, arrays as ``.npy`` files."""
     try:
         evidence = read_evidence(p, p_b, count, n, failure)
     except InvalidInput as error:
@@ -66,28 +66,28 @@ def radius(
 
 
 def thresholds(k: Any, alpha: Any, r_max: Any) -> Call[ThresholdsAnswer]:
-    """What `Client.thresholds` asks."""
+    """What `Client.thresholds` sends."""
     return _single(_requests.get("/v1/thresholds", k=k, alpha=alpha, r_max=r_max), ThresholdsAnswer)
 
 
 def plan(k: Any, alpha: Any, r: Any, p: Any, n: Any, d: Any, failure: Any, power: Any) -> Call[PlanAnswer]:
-    """What `Client.plan` asks."""
-    asked = _requests.get("/v1/plan", k=k, alpha=alpha, r=r, p=p, n=n, d=d, failure=failure, power=power)
-    return _single(asked, PlanAnswer)
+    """What `Client.plan` sends."""
+    request = _requests.get("/v1/plan", k=k, alpha=alpha, r=r, p=p, n=n, d=d, failure=failure, power=power)
+    return _single(request, PlanAnswer)
 
 
 def compare(alpha: Any, d: Any, p: Any, r_max: Any) -> Call[CompareAnswer]:
-    """What `Client.compare` asks."""
+    """What `Client.compare` sends."""
     return _single(_requests.get("/v1/compare", alpha=alpha, d=d, p=p, r_max=r_max), CompareAnswer)
 
 
 def tables() -> Call[TablesAnswer]:
-    """What `Client.tables` asks."""
+    """What `Client.tables` sends."""
     return _single(_requests.get("/v1/tables"), TablesAnswer)
 
 
 def models() -> Call[ModelsAnswer]:
-    """What `Client.models` asks."""
+    """What `Client.models` sends."""
     return _single(_requests.get("/v1/models"), ModelsAnswer)
 
 
@@ -138,6 +138,6 @@ def _npy_part(reply: httpx2.Response) -> "_Part":
         raise bad_reply(reply, str(error)) from None
 
 
-def _check_number(reply: httpx2.Response, answered: int, asked: int) -> None:
-    if answered != asked:
-        raise bad_reply(reply, f"{answered:,} radii for {asked:,} values")
+def _check_number(reply: httpx2.Response, received: int, sent: int) -> None:
+    if received != sent:
+        raise bad_reply(reply, f"{received:,} radii for {sent:,} values")
