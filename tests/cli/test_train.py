@@ -1,0 +1,37 @@
+"""``ellzero train`` on tokens, as a new user would try it."""
+
+from pathlib import Path
+
+import numpy as np
+from click.testing import CliRunner
+
+from ellzero.cli.certify import certify_command
+from ellzero.cli.train import train_command
+
+
+def test_tokens_are_trained_resumed_certified_and_overwritten(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 200)
+    x = np.where(y[:, None] == 1, generator.integers(0, 5, (200, 6)), generator.integers(5, 30, (200, 6)))
+    data, out = tmp_path / "tokens.npz", tmp_path / "tokens.safetensors"
+    np.savez(data, x=x, y=y, levels=30)
+    common = ["--data", str(data), "--alpha", "0.6", "--architecture", "token-mean", "--epochs", "2", "--device", "cpu"]
+    train = [*common, "--out", str(out)]
+    done = CliRunner().invoke(train_command, train)
+    assert done.exit_code == 0, done.output
+    again = CliRunner().invoke(train_command, train)
+    assert f"resuming after epoch 2 of 2 from {out.with_suffix('.checkpoint.pt')}" in again.output
+    wrong = CliRunner().invoke(train_command, [*common, "--feed", "scaled", "--out", str(tmp_path / "b.safetensors")])
+    assert wrong.exit_code == 1
+    assert "the model raised RuntimeError: " in wrong.output.splitlines()[-1]
+    results = tmp_path / "results"
+    certify = ["--model", str(out), "--data", str(data), "--limit", "4", "--out", str(results), "--executor", "local"]
+    first = CliRunner().invoke(certify_command, [*certify, "--n", "5", "--device", "cpu"])
+    assert "no radius of 1 or more can be certified" in first.output
+    refused = CliRunner().invoke(certify_command, [*certify, "--n", "3000", "--device", "cpu"])
+    assert "n is 5 there and 3000 here" in refused.output
+    assert "--overwrite" in refused.output
+    (results / "mine.txt").write_text("kept")
+    replaced = CliRunner().invoke(certify_command, [*certify, "--n", "3000", "--device", "cpu", "--overwrite"])
+    assert replaced.exit_code == 0, replaced.output
+    assert (results / "mine.txt").read_text() == "kept"
