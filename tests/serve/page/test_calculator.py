@@ -47,13 +47,13 @@ def test_a_radius_comes_with_its_reason_and_the_samples_that_prove_it(
     assert 0 <= found.margin - Fraction(margin) < Fraction(1, 10**19)  # type: ignore[operator]  # a radius has a margin
     planned = plan(Noise(k, alpha), found.radius, p)
     assert planned is not None
-    view.says("samples", f"takes {planned.n:,} samples: {planned.min_count:,} of them certify")
+    view.says("samples", f"takes {planned.n:,} of them", f"if {planned.min_count:,} are for the class")
 
 
 def test_half_is_no_majority_and_the_page_says_why_it_abstains(view: View) -> None:
     view.type(p="0.5")
     view.shows("radius", "abstain")
-    view.says("meaning", "p does not exceed 1/2", "not even r = 0")
+    view.says("meaning", "p does not exceed 1/2", "Not even r = 0")
     view.shows("next-threshold", "0.50000000000000000000")
     expect(view.at("samples")).to_have_count(0)
 
@@ -67,19 +67,18 @@ def test_votes_are_certified_and_told_what_one_radius_more_would_need(view: View
     view.says("next-min-count", f"{min_count(noise, certified + 1, 10_000, '0.01'):,} of 10,000")
     view.says("min-count", f"{min_count(noise, certified, 10_000, '0.01'):,} of 10,000")
     view.shows("radius", str(certified))
+    view.says("meaning", "With confidence 99 %", "cannot change the smoothed classifier’s answer")
     planned = plan(noise, certified + 1, "9950/10000", "0.01")
     assert planned is not None
-    view.says(
-        "samples", "If p is 9950/10000, as these votes suggest", f"r = {certified + 1} needs {planned.n:,} samples"
-    )
-    view.says("samples", f"{planned.min_count:,} votes certify it", "failure 0.01")
+    view.says("samples", "If p is 9950/10000, as these votes suggest", f"r = {certified + 1} takes {planned.n:,} votes")
+    view.says("samples", f"if {planned.min_count:,} of them are for the class", "confidence 99 %")
 
 
 def test_too_few_votes_abstain(view: View) -> None:
     view.choose("mode", "votes")
     view.type(count="5", n="5")
     view.shows("radius", "abstain")
-    view.says("meaning", "votes do not prove")
+    view.says("meaning", "votes do not prove with confidence 99.9 %")
     view.shows("next-min-count", "not even all 5")
 
 
@@ -127,14 +126,28 @@ def test_a_wrong_value_is_explained_beside_its_field_until_it_is_right(view: Vie
         expect(view.page.locator("[aria-invalid]")).to_have_count(0)
 
 
+def test_all_wrong_fields_are_marked_at_once(view: View) -> None:
+    wrong = {"k": "x", "alpha": "2", "d": "0", "r_max": "-1", "p": "7", "p_b": "9"}
+    view.type(**wrong)
+    for name in wrong:
+        expect(view.at(f"{name}-error")).to_contain_text("must be")
+        expect(view.at(name)).to_have_attribute("aria-invalid", "true")
+
+
+def test_confidence_is_exact_or_cut(view: View) -> None:
+    script = "async texts => texts.map((await import('./assets/exact.js')).confidence)"
+    texts = ["1/1000", "0.05", "1/3", "1/1" + "0" * 300, "2"]
+    assert view.evaluate(script, texts) == ["99.9 %", "95 %", "66.666666666666… %", "99.999999999999… %", None]
+
+
 def test_what_is_missing_is_asked_for(view: View) -> None:
     view.type(alpha="", p="")
     view.says("alpha-error", "at least one α")
-    view.says("verdict", "Give the evidence")
+    view.says("verdict", "Enter a probability or votes")
     view.type(alpha="0.2", p="0.99", k="", d="")
-    view.says("k-error", "Give K")
-    view.says("d-error", "Give d")
-    view.says("verdict", "the message above says why")
+    view.says("k-error", "Enter K")
+    view.says("d-error", "Enter d")
+    view.says("verdict", "the messages beside the fields say why")
     view.type(k="255", d="784")
     view.shows("d-error", "")
     view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 784)))
@@ -165,6 +178,7 @@ def test_keys_step_through_radii_and_noises_and_say_exact_thresholds(view: View)
 
 
 def test_pointing_at_a_radius_shows_the_exact_threshold(view: View) -> None:
+    view.at("chart").scroll_into_view_if_needed()
     point = view.page.locator("#chart .scatterlayer .trace").nth(2).locator(".point").nth(5).bounding_box()
     assert point is not None
     view.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)

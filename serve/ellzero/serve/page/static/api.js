@@ -1,7 +1,7 @@
-// Questions to the service that this page came from.
+// Requests to the service that this page came from.
 
 const KEY = "ellzero-api-key";
-let key = keptKey();
+let key = readKey();
 
 /** What went wrong, in words, and the field that it is about (null if none). status 0: no answer at all. */
 export class Problem extends Error {
@@ -42,7 +42,7 @@ async function request(url, options, signal) {
   const body = await response.json().catch(() => null);
   signal.throwIfAborted();
   if (response.ok && body !== null) return body;
-  throw new Problem(response.status, explained(response.status, body), body?.field ?? null);
+  throw new Problem(response.status, explain(response.status, body), body?.field ?? null);
 }
 
 /** Keep a key until the tab is closed, without the characters that no header can carry. */
@@ -59,7 +59,7 @@ export function hasKey() {
   return key !== null;
 }
 
-function keptKey() {
+function readKey() {
   try {
     return sessionStorage.getItem(KEY);
   } catch {
@@ -87,7 +87,7 @@ export function latest(work, failed = () => {}) {
   };
 }
 
-function explained(status, body) {
+function explain(status, body) {
   if (typeof body?.detail === "string" && body.detail) return body.detail;
   return `The service answered with an error (${status}).`;
 }

@@ -3,17 +3,32 @@
 /** "0.99", "1e-3" or "4/5" as {num, den} with den > 0; null if the text is no such number. */
 export function rational(text) {
   const trimmed = text.trim();
-  const fraction = /^(\d{1,200})\s*\/\s*(\d{1,200})$/.exec(trimmed);
+  const fraction = /^(\d{1,400})\s*\/\s*(\d{1,400})$/.exec(trimmed);
   if (fraction) {
     const den = BigInt(fraction[2]);
     return den === 0n ? null : { num: BigInt(fraction[1]), den };
   }
-  const decimal = /^(\d{0,200})(?:\.(\d{0,200}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(trimmed);
+  const decimal = /^(\d{0,400})(?:\.(\d{0,400}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(trimmed);
   if (!decimal || !(decimal[1] || decimal[2])) return null;
   const [, whole, part = "", exponent = "0"] = decimal;
   const scale = Number(exponent) - part.length;
   const digits = BigInt(whole + part);
   return scale >= 0 ? { num: digits * 10n ** BigInt(scale), den: 1n } : { num: digits, den: 10n ** BigInt(-scale) };
+}
+
+/**
+ * "99.9 %" for a failure probability of "1/1000": 100·(1 − failure), cut after 12 decimals and never rounded up. null if
+ * the text is not a probability.
+ */
+export function confidence(failure) {
+  const { num, den } = rational(failure) ?? {};
+  if (den === undefined || num > den) return null;
+  const unit = 10n ** 12n;
+  const scaled = 100n * unit * (den - num);
+  const cut = scaled / den;
+  const decimals = (cut % unit).toString().padStart(12, "0");
+  const end = cut * den === scaled ? decimals.replace(/0+$/, "") : `${decimals}…`;
+  return `${cut / unit}${end && `.${end}`} %`;
 }
 
 /** Whether the text is a number strictly above a half. */

@@ -1,39 +1,41 @@
-// The page: inputs → address → questions → what is shown.
+// The page: inputs → address → requests → results.
 
 import { hasKey, keepKey, latest, Problem } from "./api.js";
 import * as calculator from "./calculator.js";
 import { Chart } from "./chart.js";
 import * as comparison from "./comparison.js";
 import { byId, el, offer } from "./dom.js";
-import { complain, fill, read, settle } from "./fields.js";
+import { fillFields, markField, markFields, readFields } from "./fields.js";
 import * as series from "./series.js";
 import { alphas, chosenAlpha, fromQuery, toQuery } from "./state.js";
-import { table } from "./table.js";
-import { linkButton, themeSwitch } from "./toolbar.js";
-import { start as startVoting } from "./voting.js";
+import { renderTable } from "./table.js";
+import { initCopyLink, initTheme } from "./toolbar.js";
+import { checkFields, MOST_SERIES } from "./validation.js";
+import { loadModels } from "./voting.js";
 
 const WAIT_MS = 150;
-const ASK_KEY = "This service asks for an API key. It is kept until this tab is closed.";
-const FIELDS = ["k", "alpha", "d", "r_max", "p", "p_b", "count", "n", "failure"];
+const ASK_KEY = "This service asks for an API key. It is kept until you close this tab.";
+const EVIDENCE_FIELDS = ["p", "p_b", "count", "n", "failure"];
 
-let state = fromQuery(location.search); // never changed, only replaced: a question keeps the one it was asked for
+let state = fromQuery(location.search); // never changed, only replaced: a request keeps the one it was made for
 const shown = { key: null, series: [], k: null, alpha: null, answer: null };
 const chart = new Chart(byId("chart"), byId("chart-readout"), byId("chart-legend"));
 const comparisonChart = new Chart(byId("comparison-chart"), byId("comparison-readout"));
 
-// Asking. Each part shows its answer as it comes; what it complains about stands by its field.
+// Requests. Each part shows its answer as it arrives. All fields are checked first; a part with a wrong field sends nothing.
 
 const refresh = latest(async (signal) => {
   const now = state;
-  const wrong = new Set();
+  const wrong = checkFields(now); // and what the service finds
+  markFields(wrong);
   const part = (card, work) =>
-    busy(card, signal, () => work(now, signal)).catch((error) => {
+    showBusy(card, signal, () => work(now, signal, wrong)).catch((error) => {
       if (signal.aborted || !(error instanceof Problem)) throw error;
       report(error, wrong);
     });
   const calculated = part("calculator", calculate);
   await Promise.all([part("drawn", draw), calculated, calculated.then(() => part("comparison", compare))]);
-  settle(FIELDS.filter((name) => !wrong.has(name)));
+  markFields(wrong);
   if (!wrong.has("notice")) byId("notice").hidden = true;
 });
 
@@ -41,52 +43,61 @@ const plan = latest(
   async (signal, now, answer) => {
     const place = byId("plan");
     place.replaceChildren();
-    await busy("plan", signal, async () => {
-      const text = answer && (await calculator.samples(now, answer, signal));
-      if (text) place.replaceChildren(el("h3", {}, "Samples"), el("p", { id: "samples" }, text));
+    await showBusy("plan", signal, async () => {
+      const text = answer && (await calculator.describePlan(now, answer, signal));
+      if (text) place.replaceChildren(el("h3", {}, "Votes needed"), el("p", { id: "samples" }, text));
     });
   },
   (problem) => byId("plan").replaceChildren(el("p", { className: "sub" }, problem.message)),
 );
 
-async function draw(now, signal) {
+async function draw(now, signal, wrong) {
   const key = [now.k, now.alpha, now.d, now.r_max].join("|");
   if (shown.key !== key) {
-    shown.key = null; // until the answer is there, and if it is a problem, the old chart stands, dimmed by its card
-    shown.series = await series.load(now, signal);
-    [shown.key, shown.k] = [key, now.k];
+    shown.key = null; // until the answer arrives, and if it is a problem, the old chart stays, dimmed
+    if (!["k", "alpha", "r_max"].some((name) => wrong.has(name))) {
+      shown.series = await series.loadSeries(now, signal);
+      [shown.key, shown.k] = [key, now.k];
+    }
   }
   showDrawn();
 }
 
-async function calculate(now, signal) {
+async function calculate(now, signal, wrong) {
   let answer = null;
   try {
-    const question = calculator.question(now);
-    if (question) answer = await calculator.load(question, signal);
+    const query = isUsable(now, wrong, ["k", "d", ...EVIDENCE_FIELDS]) ? calculator.buildQuery(now) : null;
+    if (query) answer = await calculator.loadRadius(query, signal);
   } finally {
     if (!signal.aborted) {
       [shown.answer, shown.alpha] = [answer, chosenAlpha(now)];
-      byId("verdict").replaceChildren(...calculator.verdict(answer, calculator.given(now)));
+      byId("verdict").replaceChildren(...calculator.renderResult(answer, calculator.readEvidence(now)));
       plan(now, answer);
       showDrawn();
     }
   }
 }
 
-async function compare(now, signal) {
-  let found = null;
+/** Whether these fields and the chosen α are right; other α may be wrong. */
+function isUsable(now, wrong, fields) {
+  const alpha = chosenAlpha(now);
+  if (!alpha || fields.some((name) => wrong.has(name))) return false;
+  return !wrong.has("alpha") || !checkFields({ ...now, alpha }).has("alpha");
+}
+
+async function compare(now, signal, wrong) {
+  let answer = null;
   try {
-    found = await comparison.load(now, evidence(), signal);
+    if (isUsable(now, wrong, ["k", "d"])) answer = await comparison.loadComparison(now, evidence(), signal);
   } finally {
-    if (!signal.aborted) showComparison(found, chosenAlpha(now));
+    if (!signal.aborted) showComparison(answer, chosenAlpha(now));
   }
 }
 
-/** p, or what the votes prove of it. */
+/** p, or the lower bound on it that the votes prove. */
 const evidence = () => shown.answer && (shown.answer.p_lower ?? shown.answer.p);
 
-async function busy(id, signal, work) {
+async function showBusy(id, signal, work) {
   byId(id).setAttribute("aria-busy", "true");
   try {
     return await work();
@@ -95,7 +106,7 @@ async function busy(id, signal, work) {
   }
 }
 
-// Showing.
+// Results.
 
 function showDrawn() {
   byId("drawn").classList.toggle("stale", shown.key === null);
@@ -104,7 +115,7 @@ function showDrawn() {
   const isTable = state.view === "table";
   byId("chart-view").hidden = isTable;
   byId("table-view").hidden = !isTable;
-  byId("table-view").replaceChildren(...(isTable ? [table(shown.series, shown.k)] : []));
+  byId("table-view").replaceChildren(...(isTable ? [renderTable(shown.series, shown.k)] : []));
   if (shown.key === null) return;
   const named = shown.series.map(({ alpha, rows }) => ({ name: `α = ${alpha}`, rows }));
   const chosen = shown.series.findIndex(({ alpha }) => alpha === shown.alpha);
@@ -113,18 +124,18 @@ function showDrawn() {
   chart.draw(named, { ...level(), chosen, radius: shown.answer?.radius ?? undefined });
 }
 
-function showComparison(found, alpha) {
-  byId("comparison-body").hidden = found === null;
-  if (found === null) {
-    const example = el("button", { type: "button", id: "example" }, "Show it for K = 1, α = 4/5");
+function showComparison(answer, alpha) {
+  byId("comparison-body").hidden = answer === null;
+  if (answer === null) {
+    const example = el("button", { type: "button", id: "example" }, "Show an example: K = 1, α = 4/5");
     example.addEventListener("click", () => show({ ...state, k: "1", alpha: "4/5", at: "4/5" }));
     byId("comparison-text").replaceChildren(comparison.APPLIES, " ", example);
     return;
   }
-  byId("comparison-text").textContent = comparison.sentence(found, alpha);
-  byId("comparison-radii").replaceChildren(...comparison.radii(found));
-  byId("comparison-drawn").hidden = !found.rows.length;
-  if (found.rows.length) comparisonChart.draw(comparison.series(found, alpha), level());
+  byId("comparison-text").textContent = comparison.describe(answer, alpha);
+  byId("comparison-radii").replaceChildren(...comparison.renderRadii(answer, shown.answer?.failure ?? null));
+  byId("comparison-drawn").hidden = !answer.rows.length;
+  if (answer.rows.length) comparisonChart.draw(comparison.buildSeries(answer, alpha), level());
 }
 
 /** The evidence as a line across a chart. */
@@ -135,11 +146,11 @@ function level() {
   return { level: p, label: shown.answer.count === null ? `p = ${short}` : `p ≥ ${short}` };
 }
 
-/** The inputs that depend on others: a chip for each α, and the fields of the evidence chosen. */
+/** The inputs that depend on others: a choice for each α, and the fields for a probability or for votes. */
 function showChoices() {
   const kept = chosenAlpha(state);
   const focused = document.activeElement?.name === "at";
-  const chips = alphas(state).slice(0, series.MOST_SERIES).map((alpha, index) => {
+  const chips = alphas(state).slice(0, MOST_SERIES).map((alpha, index) => {
     const input = el("input", { type: "radio", name: "at", value: alpha, checked: alpha === kept });
     const chip = el("label", {}, input, el("span", {}, alpha));
     chip.style.setProperty("--chip", `var(--series-${index})`);
@@ -154,11 +165,11 @@ function showChoices() {
 /** A problem goes next to its field; one that has none, or is about the API key, to the top. */
 function report(problem, wrong) {
   const locked = problem.status === 401 || problem.status === 403;
-  if (!locked && problem.field && complain(problem.field, problem.message)) {
-    wrong.add(problem.field);
+  if (!locked && problem.field && markField(problem.field, problem.message)) {
+    wrong.set(problem.field, problem.message);
     return;
   }
-  wrong.add("notice");
+  wrong.set("notice", problem.message);
   const first = locked && !hasKey();
   byId("notice-text").textContent = first ? ASK_KEY : problem.message;
   byId("key-form").hidden = !locked;
@@ -166,12 +177,12 @@ function report(problem, wrong) {
   byId("notice").hidden = false;
 }
 
-// Acting.
+// Events.
 
 let timer = 0;
 
-function changed() {
-  state = read(state.at);
+function applyChange() {
+  state = readFields(state.at);
   history.replaceState(null, "", toQuery(state) + location.hash);
   showChoices();
   clearTimeout(timer);
@@ -181,34 +192,34 @@ function changed() {
 /** Show another state, as if it had been typed. */
 function show(other) {
   state = other;
-  fill(state);
+  fillFields(state);
   showChoices();
-  changed();
+  applyChange();
 }
 
 for (const id of ["noise", "evidence", "key-form"]) byId(id).addEventListener("submit", (event) => event.preventDefault());
-for (const id of ["noise", "evidence", "view"]) byId(id).addEventListener("input", changed);
+for (const id of ["noise", "evidence", "view"]) byId(id).addEventListener("input", applyChange);
 byId("key-form").addEventListener("submit", () => {
   keepKey(byId("api-key").value);
   refresh();
-  startVoting();
+  loadModels();
 });
 byId("retry").addEventListener("click", () => refresh());
 byId("csv").addEventListener("click", () => {
-  const url = URL.createObjectURL(new Blob([series.csv(shown.series, shown.k)], { type: "text/csv" }));
+  const url = URL.createObjectURL(new Blob([series.writeCsv(shown.series, shown.k)], { type: "text/csv" }));
   offer(`ellzero-thresholds-k${shown.k}.csv`, url);
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 });
 byId("png").addEventListener("click", async () => {
   offer(`ellzero-thresholds-k${shown.k}.png`, await chart.png(`What p must exceed to certify radius r, K = ${shown.k}`));
 });
-linkButton(() => location.origin + location.pathname + toQuery(read(state.at)));
-themeSwitch(() => {
+initCopyLink(() => location.origin + location.pathname + toQuery(readFields(state.at)));
+initTheme(() => {
   chart.redraw();
   comparisonChart.redraw();
 });
 
-fill(state);
+fillFields(state);
 showChoices();
 refresh();
-startVoting();
+loadModels();

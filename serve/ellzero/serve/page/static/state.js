@@ -16,7 +16,7 @@ export const DEFAULTS = Object.freeze({
 });
 const CHOICES = { view: ["chart", "table"], mode: ["p", "votes"] };
 
-/** The state that a query such as "?k=1&alpha=4/5" describes; whatever it lacks is as by default. */
+/** The state that a query such as "?k=1&alpha=4/5" describes; the rest has its default. */
 export function fromQuery(query) {
   const given = new URLSearchParams(query);
   const state = { ...DEFAULTS };
@@ -32,12 +32,12 @@ export function toQuery(state) {
   return "?" + new URLSearchParams(state).toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
 }
 
-/** The α that are asked for, each once, as they were typed. */
+/** The values of α, each once, as they were typed. */
 export function alphas(state) {
   return [...new Set(state.alpha.split(/[,;\s]+/).filter(Boolean))];
 }
 
-/** The α of the calculator: the one chosen, or the first if that is no longer drawn. */
+/** The α of the calculator: the one chosen, or the first if that one is no longer listed. */
 export function chosenAlpha(state) {
   const all = alphas(state);
   return all.includes(state.at) ? state.at : all[0];

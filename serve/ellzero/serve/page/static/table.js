@@ -1,9 +1,9 @@
-// The thresholds as a table, to read, to hear and to copy.
+// The thresholds as a table, to read, listen to and copy.
 
 import { el } from "./dom.js";
 
 /** A table with a row for each radius and a column for each series. */
-export function table(series, k) {
+export function renderTable(series, k) {
   const head = el("tr", {}, el("th", { scope: "col" }, "r"));
   for (const { alpha } of series) head.append(el("th", { scope: "col" }, `α = ${alpha}`));
   const body = el("tbody");
@@ -12,6 +12,6 @@ export function table(series, k) {
     for (const { rows } of series) row.append(el("td", {}, rows[r].threshold));
     body.append(row);
   }
-  const caption = el("caption", {}, `Thresholds τ for K = ${k}: p certifies radius r if it exceeds the number`);
+  const caption = el("caption", {}, `Thresholds τ for K = ${k}: p certifies radius r if it exceeds the threshold`);
   return el("table", {}, caption, el("thead", {}, head), body);
 }

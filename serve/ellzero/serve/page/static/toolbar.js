@@ -1,4 +1,4 @@
-// The theme, and the link to the view at hand.
+// The theme, and the link to the present view.
 
 import { byId, say } from "./dom.js";
 
@@ -10,7 +10,7 @@ function isDark() {
 }
 
 /** The button that switches light and dark; `repaint` is called whenever the colours have changed. */
-export function themeSwitch(repaint) {
+export function initTheme(repaint) {
   const button = byId("theme");
   const show = () => button.setAttribute("aria-pressed", String(isDark()));
   const changed = () => {
@@ -32,7 +32,7 @@ export function themeSwitch(repaint) {
 }
 
 /** The button that copies the link that `address` gives. */
-export function linkButton(address) {
+export function initCopyLink(address) {
   const button = byId("copy-link");
   button.addEventListener("click", async () => {
     try {

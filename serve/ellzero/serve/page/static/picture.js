@@ -1,0 +1,32 @@
+// Inputs of a model as pictures.
+
+import { el } from "./dom.js";
+
+const MOST_PIXELS = 64; // of each side; larger ones do not fit beside each other
+
+/** {channels, height, width} of inputs that are small grey or RGB images, otherwise null. */
+export function imageSize(shape) {
+  if (shape.length !== 2 && shape.length !== 3) return null;
+  const [channels, height, width] = shape.length === 2 ? [1, ...shape] : shape;
+  const isSmall = Math.max(height, width) <= MOST_PIXELS;
+  return isSmall && (channels === 1 || channels === 3) ? { channels, height, width } : null;
+}
+
+/** A canvas of one input: whole levels 0 … levels − 1, dark to light, in channels, rows and columns. */
+export function drawPicture(x, { shape, levels }) {
+  const { channels, height, width } = imageSize(shape);
+  const planes = shape.length === 2 ? [x] : x;
+  const canvas = el("canvas", { width, height });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  for (let pixel = 0; pixel < width * height; pixel++) {
+    const [row, column] = [Math.floor(pixel / width), pixel % width];
+    for (let colour = 0; colour < 3; colour++) {
+      const level = planes[channels === 3 ? colour : 0][row][column];
+      image.data[4 * pixel + colour] = Math.round((255 * level) / (levels - 1));
+    }
+    image.data[4 * pixel + 3] = 255;
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
