@@ -245,7 +245,8 @@ def _writing(out: Path | None) -> Iterator[IO[str]]:
     if out is None:
         yield sys.stdout
         return
-    # Written aside first, so that a file of that name is whole or what it was before.
+    # Written aside first, so that a file of that name is whole or what it was before; click.open_file(atomic=True)
+    # would put a partial file in its place when writing fails.
     scratch = out.with_name(f".{out.name}.part")
     try:
         with scratch.open("w", encoding="utf-8") as sink:
