@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run serve test lint format client reference demo-model bench bench-full cross-check fuzz chaos clean
+.PHONY: run serve test lint format architecture client reference demo-model bench bench-full cross-check fuzz chaos clean
 
 run: $(VENV)/.run ## compute a small table, serve it, ask it through the client
 	$(BIN)/python examples/first_run.py
@@ -39,6 +39,9 @@ demo-model: $(VENV)/.dev ## train the model that ships anew, seconds
 	  --epochs 60 --decay-every 20 --device cpu --out build/demo/demo-digits.safetensors
 	mkdir smoothing/ellzero/smoothing/models/demo
 	mv build/demo/demo-digits.safetensors smoothing/ellzero/smoothing/models/demo
+
+architecture: $(VENV)/.dev ## draw docs/architecture.svg from the import graph
+	$(BIN)/python tools/draw_architecture.py
 
 bench: $(VENV)/.dev ## ratios of one run; docs/benchmarks.md explains them
 	tools/debian_package.sh wrk wrk
