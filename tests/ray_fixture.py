@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ellzero.core.execution.executors import PRIVATE_CLUSTER, RayExecutor
+from ellzero.core.execution.ray_executor import PRIVATE_CLUSTER, RayExecutor
 
 # For every Ray that a test starts, and before Ray is imported: loopback only.
 os.environ.update(PRIVATE_CLUSTER)

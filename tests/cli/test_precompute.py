@@ -14,7 +14,7 @@ from command_line import Ellzero
 from s3_server import S3Place
 
 from ellzero.certificates import Noise, thresholds
-from ellzero.core.execution.executors import RayExecutor
+from ellzero.core.execution.ray_executor import RayExecutor
 from ellzero.tables import PaperTable, Table, ThresholdIndex
 
 SMALL = "precompute --k 1,255 --alpha 0.1:0.9:0.1 --d 784"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ellzero.certificates import Noise, column
-from ellzero.core.execution.executors import Executor, LocalExecutor, RayExecutor
+from ellzero.core.execution.executors import Executor, LocalExecutor
+from ellzero.core.execution.ray_executor import RayExecutor
 from ellzero.precompute import worker
 from ellzero.precompute.cost import NOMINAL
 from ellzero.precompute.grid import GridSpec, make_grid

@@ -3,11 +3,8 @@ from ellzero.core.errors import (
     ClusterUnreachable as ClusterUnreachable,
     WorkersLost as WorkersLost,
 )
-from ellzero.core.execution.executors import (
-    Executor as Executor,
-    LocalExecutor as LocalExecutor,
-    RayExecutor as RayExecutor,
-)
+from ellzero.core.execution.executors import Executor as Executor, LocalExecutor as LocalExecutor
+from ellzero.core.execution.ray_executor import RayExecutor as RayExecutor
 from ellzero.precompute.cost import CostModel as CostModel, calibrated as calibrated
 from ellzero.precompute.errors import NameTaken as NameTaken, UnknownJob as UnknownJob
 from ellzero.precompute.grid import GridSpec as GridSpec, make_grid as make_grid, read_grid as read_grid

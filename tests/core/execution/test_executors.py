@@ -11,13 +11,8 @@ import pytest
 
 from ellzero.certificates import InvalidInput, Noise
 from ellzero.core.errors import ClusterUnreachable, WorkersLost
-from ellzero.core.execution.executors import (
-    LocalExecutor,
-    RayExecutor,
-    WorkerResources,
-    available_cores,
-    check_reachable,
-)
+from ellzero.core.execution.executors import LocalExecutor, WorkerResources, available_cores
+from ellzero.core.execution.ray_executor import RayExecutor, check_reachable
 from ellzero.tables import StorageFailed
 
 

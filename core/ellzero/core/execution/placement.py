@@ -8,14 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ellzero.core.errors import EllzeroError, InvalidInput
-from ellzero.core.execution.executors import (
-    Executor,
-    LocalExecutor,
-    RayExecutor,
-    available_cores,
-    check_reachable,
-    has_ray,
-)
+from ellzero.core.execution.executors import Executor, LocalExecutor, available_cores
+from ellzero.core.execution.ray_executor import RayExecutor, check_reachable, has_ray
 from ellzero.core.numbers import read_integer
 from ellzero.core.progress import notify
 
