@@ -1,7 +1,8 @@
 """Exact certificates of ℓ0 robustness: pure functions on exact numbers.
 
-Start with `Noise`, `thresholds` and `radius`; `votes` and `plan` deal with finite samples; `lemma` is the general
-theory, and `paper` the published algorithm. Every result is what exact arithmetic gives, rounded to the safe side.
+Start with `Noise`, `thresholds` and `radius`; `votes` and `plan` deal with finite samples; `neyman_pearson` is the
+general theory, and `lee2019` the published algorithm. Every result is what exact arithmetic gives, rounded to the safe
+side.
 """
 
 from ellzero.core.lazy import attach_stub

@@ -60,7 +60,7 @@ def thresholds(
     """⌈τ_r·10^digits⌉/10^digits for each radius, in the order given.
 
     The decimals are what exact arithmetic gives, for any r. With ``method="paper"`` they come from the paper's
-    own algorithm for inputs of ``d`` coordinates instead: upper bounds within `paper.PaperThreshold.error_bound`.
+    own algorithm for inputs of ``d`` coordinates instead: upper bounds within `lee2019.PaperThreshold.error_bound`.
 
     >>> thresholds(Noise(1, "4/5"), [1, 4], digits=5)
     [Decimal('0.87500'), Decimal('0.99275')]

@@ -1,5 +1,8 @@
 """The algorithm of Lee, Yuan, Chang and Jaakkola (2019), as they state it: every region of the whole space.
 
+G.-H. Lee, Y. Yuan, S. Chang, T. Jaakkola: *Tight Certificates of Adversarial Robustness for Randomly Smoothed
+Classifiers*, NeurIPS 2019, https://arxiv.org/abs/1906.04948.
+
 Kept beside the engine as an independent check: it shares no formula with it. Outcomes that differ from x in u
 and from x̄ in v coordinates form the region L(u, v; r), with likelihood ratio (α/β)^(v−u) and
 

@@ -1,6 +1,6 @@
 """What is asked of 1 − τ_r, always answered to the safe side: decimal ceilings and least doubles.
 
-Each class is a `walk.ThresholdQuery`: it knows the answer for an exact fraction, and for a ball whenever all
+Each class is a `recurrence.ThresholdQuery`: it knows the answer for an exact fraction, and for a ball whenever all
 numbers in the ball share it.
 """
 
