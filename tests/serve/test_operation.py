@@ -67,6 +67,41 @@ def test_a_wrong_setting_is_one_line_that_names_it(ellzero: Ellzero, monkeypatch
     assert len(run.err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("PORT", "abc", "an integer from 0 to 65535"),
+        ("WORKERS", "0", "an integer from 1 to 256"),
+        ("MAX_SECONDS", "-1", "a number above 0"),
+        ("API_KEYS", "foo", "JSON such as"),
+        ("LOG_FORMAT", "xml", "json or text"),
+    ],
+)
+def test_a_wrong_variable_is_one_line_with_what_is_allowed(
+    ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch, name: str, value: str, allowed: str
+) -> None:
+    monkeypatch.setenv(f"ELLZERO_SERVE_{name}", value)
+    run = ellzero("serve")
+    assert run.code == 2
+    assert f"ELLZERO_SERVE_{name} must be {allowed}" in run.err
+    assert len(run.err.strip().splitlines()) == 1
+
+
+def test_a_misspelt_variable_is_a_warning_with_the_nearest_name(
+    ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ELLZERO_SERVE_PROT", "80")
+    run = ellzero(f"serve --tables {tmp_path}/nothing")
+    assert "ELLZERO_SERVE_PROT is not a setting; did you mean ELLZERO_SERVE_PORT?" in run.err
+
+
+def test_openapi_offers_keys_where_they_are_configured(client: TestClient) -> None:
+    key = {"a": {"sha256": "0" * 64}}
+    guarded = create_app(ServeSettings(log_level="error", api_keys=key)).openapi()  # type: ignore[arg-type]
+    assert guarded["paths"]["/v1/radius"]["get"]["security"] == [{"APIKeyHeader": []}, {"HTTPBearer": []}]
+    assert "securitySchemes" not in client.get("/openapi.json").json()["components"]
+
+
 def test_a_port_in_use_is_one_line(ellzero: Ellzero) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -100,6 +135,7 @@ def test_a_request_has_an_id_and_a_line_in_the_log(tmp_path: Path) -> None:
     line = requests["my-request.7"]
     assert (line["method"], line["path"], line["status"]) == ("GET", "/v1/radius", 200)
     assert line["ms"] > 0
+    assert line["worker"] == service.process.pid
     assert strange.headers["x-request-id"] in requests
     assert all({"time", "level", "logger", "event"} <= set(line) for line in lines)
 
