@@ -13,10 +13,10 @@ ROOMS = ("core", "certificates", "tables", "precompute", "smoothing", "serve", "
 
 def test_every_test_file_mirrors_a_module_or_is_listed_with_its_reason() -> None:
     listed = set(re.findall(r"^\| `([^`]+)` \| .+ \|$", (REPOSITORY / "tests" / "README.md").read_text(), re.MULTILINE))
-    assert set(tests_without_module()) == listed
+    assert set(files_without_module()) == listed
 
 
-def tests_without_module() -> Iterator[str]:
+def files_without_module() -> Iterator[str]:
     for room in ROOMS:
         for path in (REPOSITORY / "tests" / room).rglob("test_*.py"):
             inside = path.relative_to(REPOSITORY / "tests" / room)
