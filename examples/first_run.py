@@ -1,4 +1,4 @@
-"""From nothing to a certified radius: compute a table, serve it, ask it. `make run` runs this."""
+"""From nothing to a certified radius: compute a table, serve it, query it. `make run` runs this."""
 
 import re
 import subprocess
@@ -21,9 +21,9 @@ def main() -> None:
     command = [ELLZERO, "serve", "--tables", str(TABLE), "--port", "0"]
     service = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        address = announced(service)
+        address = read_address(service)
         with Client(address) as client:
-            say(f"asking {address} through the client")
+            say(f"querying {address} with the client")
             answer = client.radius("0.99", k=255, alpha="0.2", d=150528)
             votes = client.radius(count=99_900, n=100_000, failure="0.001", k=255, alpha="0.2", d=150528)
     finally:
@@ -31,12 +31,12 @@ def main() -> None:
         service.wait()
 
     say(f"p = 0.99 certifies radius {answer.radius} (from the {answer.source}): it exceeds {answer.threshold}")
-    say(f"99,900 of 100,000 votes certify radius {votes.radius}, with {votes.min_count:,} votes or more")
-    say("go on: `make serve` keeps the service up, with its page at http://127.0.0.1:8000 and its API at /docs")
+    say(f"99,900 of 100,000 votes certify radius {votes.radius}, which takes at least {votes.min_count:,} votes")
+    say("next: `make serve` keeps the service up, with its page at http://127.0.0.1:8000 and its API at /docs")
 
 
-def announced(service: "subprocess.Popen[str]") -> str:
-    """The address that the service says it has."""
+def read_address(service: "subprocess.Popen[str]") -> str:
+    """The address that the service prints once it is ready."""
     line = service.stderr.readline() if service.stderr else ""
     address = re.search(r"http://\S+", line)
     if address is None:

@@ -1,9 +1,7 @@
 """The command that a missing extra names works where this ellzero was installed from."""
 
-import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -52,16 +50,9 @@ def test_it_names_what_ellzero_was_installed_from(
     assert shown == expected
 
 
-def test_pip_understands_the_command() -> None:
-    """For an extra whose dependencies are here, so that nothing is fetched."""
-    command = shlex.split(install_hint("plot"))
-    pip = [sys.executable, "-m", "pip"] if command[0] == "pip" else command[:3]
-    rest = [word for word in command[command.index("install") :] if word != "--editable"]
+def test_pip_takes_the_command_as_printed() -> None:
+    """Only --dry-run is added, so that nothing is installed."""
     done = subprocess.run(
-        [*pip, *rest, "--dry-run", "--no-build-isolation", "--no-index"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+        [*shlex.split(install_hint("plot")), "--dry-run", "--quiet"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0 or "hatchling" in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr
