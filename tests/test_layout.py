@@ -55,3 +55,13 @@ def test_the_picture_of_the_rooms_is_up_to_date() -> None:
     assert drawn.stdout == (REPOSITORY / "docs" / "architecture.svg").read_text(encoding="utf-8"), (
         "run make architecture"
     )
+
+
+def test_every_file_of_the_walks_exists() -> None:
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walks = text[text.index("## Three walks") : text.index("## Decisions")]
+    files = re.findall(r"^\d+\. `(\w+)/(\S+\.py)`", walks, re.MULTILINE)
+    assert len(files) > 30
+    assert [
+        f"{room}/{file}" for room, file in files if not (REPOSITORY / room / "ellzero" / room / file).exists()
+    ] == []
