@@ -159,7 +159,7 @@ def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view
         view.says("notice", "asks for an API key")
         view.type(**{"api-key": "wrong"})
         view.page.keyboard.press("Enter")
-        view.says("notice", "not known")
+        view.says("notice", "API key is unknown")
         view.type(**{"api-key": "open sesame"})
         view.page.keyboard.press("Enter")
         view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 150528)))
@@ -185,7 +185,7 @@ def test_pages_work_below_a_path_of_a_proxy(new_view: NewView, path: str) -> Non
     view.page.route(f"{view.address}/**", forward)
     view.page.goto(below + path)
     if path:
-        view.page.locator("#operations-default-healthz_healthz_get").click()
+        view.page.locator("#operations-operation-healthz_healthz_get").click()
         view.page.get_by_role("button", name="Try it out").click()
         view.page.get_by_role("button", name="Execute", exact=True).click()
         expect(view.page.locator(".request-url")).to_contain_text(f"{below}healthz")

@@ -42,6 +42,7 @@ def voting(new_view: NewView, voting_service: str) -> View:
     view = new_view(voting_service)
     view.open()
     expect(view.at("voting-body")).to_be_visible(timeout=WAIT_MS)
+    view.at("voting-model").select_option("digits")
     expect(view.page.locator("#voting-noisy canvas")).to_have_count(4, timeout=WAIT_MS)
     return view
 
@@ -135,9 +136,9 @@ def test_the_model_that_ships_can_be_tried_at_once(new_view: NewView) -> None:
     expect(view.at("voting-radius")).to_have_text(re.compile(r"^[012]$"), timeout=WAIT_MS)
 
 
-def test_without_models_the_card_says_how_to_have_some(new_view: NewView, tmp_path: Path) -> None:
+def test_an_empty_folder_leaves_the_model_that_ships(new_view: NewView, tmp_path: Path) -> None:
     with page_service({"ELLZERO_SERVE_MODELS": str(tmp_path), "ELLZERO_SERVE_JOBS": str(tmp_path)}) as address:
         view = new_view(address)
         view.open()
-        view.says("voting-text", "ellzero serve --models FOLDER")
-        expect(view.at("voting-body")).to_be_hidden()
+        expect(view.page.locator("#voting-model option")).to_have_text(["demo-digits"], timeout=WAIT_MS)
+        expect(view.at("voting-others")).to_be_hidden()
