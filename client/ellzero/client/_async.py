@@ -11,10 +11,10 @@ from ellzero.client import _calls, _votes
 from ellzero.client._calls import Call
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
 from ellzero.client._numbers import Number
-from ellzero.client._progress import show_progress
+from ellzero.client._progress import report_progress
 from ellzero.client._requests import Request, get
 from ellzero.client._retries import Retries
-from ellzero.client._votes import Progress
+from ellzero.client._votes import ProgressCallback
 from ellzero.core.conventions import DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.schemas import (
     CertifyAnswer,
@@ -176,13 +176,14 @@ class AsyncClient:
         failure: Number | None = None,
         alpha: Number | None = None,
         seed: int | None = None,
-        progress: Progress | bool = False,
+        progress: ProgressCallback | bool = False,
     ) -> PredictAnswer:
         """The most probable class of an input, or of several stacked ones, under noise; None to abstain.
 
         ``x`` is an array, a torch tensor or nested lists: whole levels 0..K, or floats that are multiples of 1/K.
-        ``alpha`` is that of the noise, as the model was trained by default. Waits, however long it takes; ``progress``
-        True shows on a terminal how far it is; a function is called with the job as it goes on.
+        ``alpha`` is that of the noise, as the model was trained by default. Waits, however long it takes.
+        ``progress=True`` shows a bar on a terminal, elsewhere a line every ten seconds; a function is called with every
+        state of the job.
         """
         wait = self._connection.patience(_votes.FIRST_SECONDS)
         request = _votes.vote("/v1/predict", model, x, wait, n=n, failure=failure, alpha=alpha, seed=seed)
@@ -205,7 +206,7 @@ class AsyncClient:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
-        progress: Progress | bool = False,
+        progress: ProgressCallback | bool = False,
         wait: Literal[True] = True,
     ) -> CertifyAnswer: ...
     @overload
@@ -235,7 +236,7 @@ class AsyncClient:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
-        progress: Progress | bool = False,
+        progress: ProgressCallback | bool = False,
         wait: bool = True,
     ) -> "CertifyAnswer | AsyncJob":
         """A class of an input, or of several stacked ones, and the radius within which it stays.
@@ -326,20 +327,20 @@ class AsyncJob:
             return None
         return _votes.read_job(await self._client._send(_votes.find(self.id, wait), self._client._connection.retries))
 
-    async def result(self, progress: Progress | bool = False) -> CertifyAnswer | PredictAnswer:
+    async def result(self, progress: ProgressCallback | bool = False) -> CertifyAnswer | PredictAnswer:
         """Wait for the result; `JobEnded` if there will be none."""
-        told = show_progress if progress is True else progress or None
-        found: CertifyAnswer | PredictAnswer | None = self._result
-        while found is None:
-            wait = self._client._connection.patience(_votes.WATCHED_POLL_SECONDS if told else _votes.POLL_SECONDS)
-            if not wait:
-                await anyio.sleep(_votes.PAUSE_SECONDS)
-            job = await self.state(wait)
-            if job is not None:
-                if told:
-                    told(job)
-                found = _votes.result_of(job)
-        return found
+        result: CertifyAnswer | PredictAnswer | None = self._result
+        with report_progress(progress) as report:
+            while result is None:
+                wait = self._client._connection.patience(_votes.WATCHED_POLL_SECONDS if report else _votes.POLL_SECONDS)
+                if not wait:
+                    await anyio.sleep(_votes.PAUSE_SECONDS)
+                job = await self.state(wait)
+                if job is not None:
+                    if report:
+                        report(job)
+                    result = _votes.result_of(job)
+        return result
 
     async def cancel(self) -> JobAnswer | None:
         """End the job; one that is over stays as it is."""

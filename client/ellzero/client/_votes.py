@@ -14,8 +14,8 @@ from ellzero.client.errors import JobEnded, UnsendableValue
 from ellzero.core.evidence import is_array
 from ellzero.core.schemas import CertifyAnswer, JobAnswer, PredictAnswer
 
-Progress = Callable[[JobAnswer], None]
-"""Called with a job as it goes on."""
+ProgressCallback = Callable[[JobAnswer], None]
+"""Called with every state of a job."""
 
 # The service waits so long for the end of votes before it answers that they go on.
 FIRST_SECONDS = 2
