@@ -12,6 +12,8 @@ from command_line import Ellzero
 from ellzero.certificates import Noise, column
 from ellzero.core.progress import track
 
+TAU_8 = column(Noise(255, "0.2"), 8).rows[8].value
+
 
 def test_thresholds_as_a_table_say_their_conventions(ellzero: Ellzero) -> None:
     run = ellzero("thresholds --k 255 --alpha 0.1 --r-max 7")
@@ -144,6 +146,28 @@ def test_plan(ellzero: Ellzero) -> None:
     assert run.out.splitlines()[-1] == "unreachable"
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            "--k 255 --alpha 0.2 --r 8 --p 0.99",
+            f"p = 0.99 is below τ_8 = {TAU_8}: no number of votes certifies radius 8.",
+        ),
+        (
+            "--k 1 --alpha 0.8 --r 1 --p 7/8",
+            "p = 7/8 equals τ_1 = 0.87500000000000000000: no number of votes certifies radius 1.",
+        ),
+        (
+            "--k 1 --alpha 0.8 --r 1 --p .8750001",
+            "p = .8750001 is so close to τ_1 = 0.87500000000000000000 that no n up to 10^8 has power 0.9 for radius 1.",
+        ),
+    ],
+)
+def test_plan_says_why_a_radius_is_unreachable(ellzero: Ellzero, options: str, sentence: str) -> None:
+    run = ellzero(f"plan {options}")
+    assert (run.code, run.out, run.err) == (0, f"{sentence}\nunreachable\n", "")
+
+
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_plots_are_written(ellzero: Ellzero, tmp_path: Path, suffix: str, start: bytes) -> None:
     out = tmp_path / f"figure.{suffix}"
@@ -186,7 +210,11 @@ def test_plots_are_written(ellzero: Ellzero, tmp_path: Path, suffix: str, start:
         ("thresholds --k 1 --alpha 0.8 --workers 2", "--workers goes with --method paper"),
         (
             "radius --p 0.9 --failure 7 --k 1 --alpha 0.8 --d 4",
-            "--failure must be given with count and n only;",
+            "--failure must be given with --count and --n only\n",
+        ),
+        (
+            "radius --p 0.9 --k 1 --alpha 0.8 --d 4 --table bundled --server http://127.0.0.1:1",
+            "give either --table or --server, not both\n",
         ),
         ("radius --p 0.9 --k 1 --alpha 0.8 --d x", "--d must be an integer from 1 to 2147483647; got 'x'"),
         ("radius --p 0.3 --k 1 --alpha 0.8 --d 0", "--d must be an integer from 1 to 2147483647; got 0"),
@@ -200,13 +228,13 @@ def test_plots_are_written(ellzero: Ellzero, tmp_path: Path, suffix: str, start:
         ("radius --p -0.1 --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got '-0.1'"),
         ("radius --p nan --k 1 --alpha 0.8 --d 4", "--p must be a number from 0 to 1; got 'nan'"),
         ("radius --count 3 --n 2 --k 1 --alpha 0.8 --d 4", "--count must be an integer from 0 to 2; got 3"),
-        ("radius --count 3 --k 1 --alpha 0.8 --d 4", "--n must be given with count; got None"),
-        ("radius --k 1 --alpha 0.8 --d 4", "--p must be given, or count and n instead; got None"),
+        ("radius --count 3 --k 1 --alpha 0.8 --d 4", "--n must be given with --count\n"),
+        ("radius --k 1 --alpha 0.8 --d 4", "--p must be given, or --count and --n instead\n"),
         (
             "radius --p 0.9 --count 3 --n 4 --k 1 --alpha 0.8 --d 4",
-            "--p must be given without count and n",
+            "--p must be given without --count and --n, or left out\n",
         ),
-        ("radius --count 3 --n 4 --p-b 0.1 --k 1 --alpha 0.8 --d 4", "--p-b must be given with p only; got '0.1'"),
+        ("radius --count 3 --n 4 --p-b 0.1 --k 1 --alpha 0.8 --d 4", "--p-b must be given with --p only\n"),
         ("plan --k 1 --alpha 0.8", "give either --r and --p, or --n and --d"),
         ("plan --k 1 --alpha 0.8 --n 5", "--n needs --d"),
         ("plan --k 1 --alpha 0.8 --n 5 --d 4 --r 1", "give either --n and --d, or --r and --p"),

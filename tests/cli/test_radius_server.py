@@ -1,14 +1,17 @@
-"""``ellzero radius --server`` where there is no service, or no client."""
+"""``ellzero radius`` with a table or a service: the same answers, and one line where either is missing."""
 
+import json
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
-from client.loopback import http, scripted
+from client.loopback import http, scripted, serving
 from command_line import Ellzero
 
 from ellzero.core.install_hint import install_hint
+from ellzero.serve import ServeSettings, create_app
 
 COMMAND = "radius --p 0.99 --k 255 --alpha 0.2 --d 784"
 
@@ -61,3 +64,25 @@ def test_without_the_extra_it_says_how_to_get_it(missing: str) -> None:
     done = subprocess.run([*command, "--server", "http://127.0.0.1:1"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == f"ellzero: --server needs an optional dependency: {install_hint('client')}\n"
+
+
+def test_a_table_needs_its_extra_too() -> None:
+    code = "import sys; sys.modules['pyarrow'] = None; from ellzero.cli.main import main; main()"
+    command = [sys.executable, "-c", code, *COMMAND.split(), "--table", "bundled"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"ellzero: --table needs an optional dependency: {install_hint('tables')}\n"
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    with serving(create_app(ServeSettings(log_level="error"))) as url:
+        yield url
+
+
+@pytest.mark.parametrize("evidence", ["--p 0.99", "--p 0.2", "--count 99900 --n 100000", "--count 5 --n 9"])
+def test_the_same_json_whether_computed_looked_up_or_asked(ellzero: Ellzero, service: str, evidence: str) -> None:
+    command = f"radius {evidence} --k 255 --alpha 0.2 --d 784 --json"
+    computed = json.loads(ellzero(command).out)
+    assert json.loads(ellzero(f"{command} --table bundled").out) == computed
+    assert json.loads(ellzero(f"{command} --server {service}").out) == computed

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -21,13 +22,15 @@ from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_fro
 from ellzero.cli.parameters import Command, IntegerParam, noise_options
 from ellzero.cli.thresholds import column_seconds
 from ellzero.core.conventions import CONVENTIONS_DICT, DEFAULT_FAILURE
-from ellzero.core.errors import MissingExtra
-from ellzero.core.evidence import read_evidence
+from ellzero.core.errors import InvalidInput, MissingExtra
+from ellzero.core.evidence import Evidence, read_evidence
 from ellzero.core.numbers import read_dimension, read_probability
 from ellzero.core.progress import announce, notify, track
 from ellzero.core.schemas import RadiusAnswer
 
 _API_KEY = "ELLZERO_API_KEY"
+_BUNDLED = "bundled"
+_FIELDS = re.compile(r"\b(p|p_b|count|n|failure)\b")
 _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 
 
@@ -40,7 +43,9 @@ _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 @click.option("--n", type=IntegerParam(), help="... out of so many, drawn after the class was chosen ...")
 @click.option("--failure", help=f"... at this probability of being wrong; {DEFAULT_FAILURE} by default.")
 @click.option("--json", "as_json", is_flag=True, help="Say why as well.")
-@click.option("--table", metavar="URI", help="A table to look the radius up in instead of computing it.")
+@click.option(
+    "--table", metavar="URI", help="A table to look the radius up in; `bundled` is the one that ships with ellzero."
+)
 @click.option("--server", envvar="ELLZERO_SERVER", metavar="URL", help="A service to ask instead of computing.")
 def radius_command(
     k: Any,
@@ -57,18 +62,18 @@ def radius_command(
 ) -> None:
     """Print the certified radius, or `abstain`, as the last line: computed here, or from a table or a service."""
     noise, d = Noise(k, alpha), read_dimension(d)
-    evidence = read_evidence(p, p_b, count, n, failure)
+    evidence = _read_options(p, p_b, count, n, failure)
     if table is not None and server is not None:
         raise click.UsageError("give either --table or --server, not both")
     if table is not None or server is not None:
         fields = {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": evidence.failure}
         fields |= {"k": k, "alpha": alpha, "d": d}
         try:
-            found = _look_up(table, fields) if table is not None else _ask_service(str(server), fields)
+            looked_up = _look_up(table, fields) if table is not None else _ask_service(str(server), fields)
         except (MissingExtra, ModuleNotFoundError) as missing:
             what, extra = ("--table", "tables") if table is not None else ("--server", "client")
             raise MissingExtra(what, extra) from missing
-        answer = _explain_answer(found, fields)
+        answer = _explain_answer(looked_up, fields)
     elif p is not None and p_b is not None:
         answer = _explain_two_classes(noise, p, p_b, d)
     elif p is not None:
@@ -82,6 +87,15 @@ def radius_command(
         return
     click.echo(_sentence(answer))
     click.echo("abstain" if answer["radius"] is None else answer["radius"])
+
+
+def _read_options(p: str | None, p_b: str | None, count: Any, n: Any, failure: str | None) -> Evidence:
+    """The evidence of the options; what does not go together is refused by the options' names."""
+    try:
+        return read_evidence(p, p_b, count, n, failure)
+    except InvalidInput as error:
+        message = f"{error.field} must be {error.allowed}"
+        raise click.UsageError(_FIELDS.sub(lambda field: f"--{field[0].replace('_', '-')}", message)) from error
 
 
 def _explain_probability(noise: Noise, p: str, d: int) -> dict[str, Any]:
@@ -151,7 +165,7 @@ def _look_up(table: str, evidence: dict[str, Any]) -> RadiusAnswer:
     """The answer from a table."""
     from ellzero.tables import LocalClient
 
-    answer: RadiusAnswer = LocalClient(table).radius(**evidence)
+    answer: RadiusAnswer = LocalClient(None if table == _BUNDLED else table).radius(**evidence)
     if answer.source == "computed":
         notify("the table does not reach that far; the rest was computed")
     return answer
