@@ -3,14 +3,19 @@
 The tree::
 
     EllzeroError
-    ├── InvalidInput (ValueError)     a value outside what the field allows
-    ├── ClientError                   what can go wrong between a client and a service, see `ellzero.client.errors`
-    ├── TableError                    what can be wrong with a table, see `ellzero.tables.errors`
-    ├── StorageFailed                 files that could not be read or written
-    ├── ClusterUnreachable (ConnectionError), ClusterRefused, WorkersLost (RuntimeError)  trouble with a Ray cluster
-    ├── MissingExtra (ImportError)    an optional dependency that is not installed
-    ├── Stopped                       work that was told to stop before it had a result
-    └── Inconsistent (ArithmeticError) an identity that must hold does not: a defect, never a user's mistake
+    ├── InvalidInput (ValueError)             a value outside what the field allows
+    ├── ClientError                           between a client and a service, see `ellzero.client.errors`
+    ├── TableError                            what can be wrong with a table, see `ellzero.tables.errors`
+    ├── SmoothingError                        models, data and votes, see `ellzero.smoothing.errors`
+    ├── NameTaken (ValueError)                that name is of a job with another command, see `ellzero.precompute.errors`
+    ├── UnknownJob (LookupError)              the cluster has no job of that name
+    ├── StorageFailed                         files that could not be read or written
+    ├── ClusterUnreachable (ConnectionError)  no Ray cluster at that address
+    ├── ClusterRefused (RuntimeError)         a Ray cluster that answered with an error
+    ├── WorkersLost (RuntimeError)            workers of a Ray cluster that could not do the work
+    ├── MissingExtra (ImportError)            an optional dependency that is not installed
+    ├── Stopped                               work that was stopped before it had a result
+    └── Inconsistent (ArithmeticError)        an identity that must hold does not: a defect, never a user's mistake
 
 Constructors take positional arguments only, so that an error survives pickling on its way back from a
 worker process.
