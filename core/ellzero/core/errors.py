@@ -7,7 +7,7 @@ The tree::
     ├── ClientError                           between a client and a service, see `ellzero.client.errors`
     ├── TableError                            what can be wrong with a table, see `ellzero.tables.errors`
     ├── SmoothingError                        models, data and votes, see `ellzero.smoothing.errors`
-    ├── NameTaken (ValueError)                that name is of a job with another command, see `ellzero.precompute.errors`
+    ├── NameTaken (ValueError)                another job has that name, see `ellzero.precompute.errors`
     ├── UnknownJob (LookupError)              the cluster has no job of that name
     ├── StorageFailed                         files that could not be read or written
     ├── ClusterUnreachable (ConnectionError)  no Ray cluster at that address
