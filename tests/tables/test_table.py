@@ -363,15 +363,24 @@ def disturbed(directory: Path, monkeypatch: pytest.MonkeyPatch, after: int = 0) 
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 3])
-@pytest.mark.parametrize("command", ["info", "show", "export", "verify", "compact", "lookup"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tables info {table}",
+        "tables show {table}",
+        "tables export {table} --out {out}",
+        "tables verify {table}",
+        "tables compact {table}",
+        "radius --table {table} --k 255 --alpha 0.1 --d 9 --p 0.99",
+    ],
+)
 def test_shards_that_are_merged_under_a_command_do_not_disturb_it(
     ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, after: int
 ) -> None:
     disturbed(tmp_path / "table", monkeypatch, after)
-    options = {"lookup": "--k 255 --alpha 0.1 --d 9 --p 0.99", "export": f"--out {tmp_path}/rows.csv"}.get(command, "")
-    run = ellzero(f"tables {command} {tmp_path}/table {options}")
+    run = ellzero(command.format(table=tmp_path / "table", out=tmp_path / "rows.csv"))
     assert (run.code, run.err) == (0, "")
-    assert command != "export" or len((tmp_path / "rows.csv").read_text().splitlines()) == 137
+    assert "export" not in command or len((tmp_path / "rows.csv").read_text().splitlines()) == 137
 
 
 @pytest.mark.parametrize(
