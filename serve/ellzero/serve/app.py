@@ -2,7 +2,7 @@
 
 import gc
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from importlib.metadata import version
 from typing import Literal
@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ellzero.serve.lookup.fast_path import FastPathMiddleware
 from ellzero.serve.lookup.routes import make_lookup_router
@@ -47,6 +48,25 @@ class Readiness(BaseModel):
     status: Literal["ready"] = "ready"
 
 
+class Service(FastAPI):
+    """FastAPI inside the middleware that every request passes through.
+
+    Middleware that FastAPI is given sits inside its own error handling, which costs a lookup a tenth of its time.
+    """
+
+    outermost: ASGIApp | None = None
+
+    def wrap(self, stack: Sequence[Middleware]) -> None:
+        """Put a stack of middleware around FastAPI, given from the outside in."""
+        app: ASGIApp = super().__call__
+        for middleware in reversed(stack):
+            app = middleware.cls(app, *middleware.args, **middleware.kwargs)
+        self.outermost = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self.outermost or super().__call__)(scope, receive, send)
+
+
 def create_app(settings: ServeSettings | None = None) -> FastAPI:
     """Return the service with these settings, by default those of the environment. It loads the table on startup."""
     settings = settings or read_settings()
@@ -55,14 +75,13 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
     log = AccessLog(settings.log_format, settings.log_level)
     lookup = LookupService(settings, metrics)
     voting = VotingService(settings, metrics, lookup.pool)
-    app = FastAPI(
+    app = Service(
         title="ellzero",
         summary="Exact certificates of ℓ0 robustness for randomly smoothed classifiers",
         version=version("ellzero"),
         lifespan=_make_lifespan(lookup, voting, lifecycle, metrics, log),
         docs_url=None,
         redoc_url=None,
-        middleware=_make_middleware(settings, metrics, lifecycle, log, lookup),
         # Routes raise domain errors, which ObservabilityMiddleware turns into problems; these are FastAPI's own.
         exception_handlers={HTTPException: _respond_with_problem, RequestValidationError: _respond_with_problem},
     )
@@ -71,6 +90,7 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
     app.include_router(make_voting_router(voting, lookup.pool), dependencies=dependencies)
     _add_operation(app, metrics, lifecycle)
     _add_pages(app)
+    app.wrap(_make_middleware(settings, metrics, lifecycle, log, lookup))
     return app
 
 
