@@ -273,6 +273,7 @@ def test_an_interruption_on_ray_counts_all_that_is_kept_and_shows_no_messages_of
     assert process.returncode == 130
     expected, kept, last = filter(None, (line for line in err.splitlines() if "%: " not in line))
     assert re.fullmatch(r"ellzero: 25,245 columns, .* on 2 cores \(executor ray\)", expected)
-    columns = len(Table.open(f"{tmp_path}/t").extents())
+    extents = Table.open(f"{tmp_path}/t").extents().values()
+    columns = sum(not extent.lacks(2_000) for extent in extents)  # a shard may end within a column
     assert kept.startswith(f"ellzero: stopped after {columns:,} of 25,245 columns; ")
     assert last == "ellzero: interrupted"
