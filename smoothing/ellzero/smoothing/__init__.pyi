@@ -1,7 +1,7 @@
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
 from ellzero.smoothing.noise.continuous import GaussianNoise as GaussianNoise, UniformNoise as UniformNoise
 from ellzero.smoothing.noise.discrete import DiscreteNoise as DiscreteNoise, Unit as Unit
-from ellzero.smoothing.noise.training_noise import add_noise as add_noise
 from ellzero.smoothing.results import ABSTAIN as ABSTAIN, Certified as Certified, Predicted as Predicted
 from ellzero.smoothing.sampling.sampling_task import CertifySettings as CertifySettings
 from ellzero.smoothing.sampling.stopping_rules import Stopping as Stopping
+from ellzero.smoothing.training_noise import add_noise as add_noise

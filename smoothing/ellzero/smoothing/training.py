@@ -27,7 +27,7 @@ from ellzero.smoothing.models.files import check_model_path, save_model, write_f
 from ellzero.smoothing.models.outputs import check_scores, is_out_of_memory, make_model_error
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage
-from ellzero.smoothing.noise.training_noise import open_training_source
+from ellzero.smoothing.training_noise import open_training_source
 
 _LARGEST_BATCH = 400
 _LEAST_STEPS = 40

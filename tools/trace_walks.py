@@ -1,0 +1,57 @@
+"""Print the project's files that run for a plain lookup and for a certificate: `python tools/trace_walks.py`.
+
+A file counts if one of its functions runs between the request and its answer, in any thread, on the second request of
+its kind: what is loaded or cached by the first is not part of the walk. docs/architecture.md explains the walks.
+"""
+
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+
+import click
+from starlette.testclient import TestClient
+
+from ellzero.serve import ServeSettings, create_app
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class FileRecorder:
+    """Records the project's files whose functions run while it is ``active``."""
+
+    def __init__(self) -> None:
+        self.active = False
+        self.files: set[str] = set()
+
+    def install(self) -> None:
+        """Watch this thread and all that are started from now on."""
+        threading.setprofile(self._record)
+        sys.setprofile(self._record)
+
+    def _record(self, frame: FrameType, event: str, argument: object) -> None:
+        path = frame.f_code.co_filename
+        if self.active and event == "call" and path.startswith(str(ROOT)) and "/ellzero/" in path:
+            self.files.add(path.rpartition("/ellzero/")[2])
+
+
+def main() -> None:
+    recorder = FileRecorder()
+    recorder.install()
+    with TestClient(create_app(ServeSettings(log_level="error"))) as client:
+        example = client.get("/v1/examples?model=demo-digits").json()["examples"][0]["x"]
+        body = {"model": "demo-digits", "x": example, "n": 2_000, "wait": 20}
+        for name, request in {
+            "lookup": lambda: client.get("/v1/radius?k=255&alpha=0.2&d=784&p=0.99"),
+            "certify": lambda: client.post("/v1/certify", json=body),
+        }.items():
+            request()
+            recorder.files.clear()
+            recorder.active = True
+            status = request().status_code
+            recorder.active = False
+            click.echo("\n  ".join([f"{name}: HTTP {status}, {len(recorder.files)} files", *sorted(recorder.files)]))
+
+
+if __name__ == "__main__":
+    main()
