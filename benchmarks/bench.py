@@ -30,10 +30,10 @@ def paper_against_cell() -> Iterator[Line]:
 def exact_against_fast_column() -> Iterator[Line]:
     noise, question, radii = Noise(255, "0.01"), CeilingQuery(20), 7_424
     start = time.perf_counter()
-    exact = list(islice(recurrence.answers_exactly(noise, question), radii))
+    exact = list(islice(recurrence.iter_answers_exactly(noise, question), radii))
     slow = time.perf_counter() - start
-    fast = seconds(lambda: list(islice(recurrence.answers(noise, question, radii), radii)))
-    if list(islice(recurrence.answers(noise, question, radii), radii)) != exact:
+    fast = seconds(lambda: list(islice(recurrence.iter_answers(noise, question, radii), radii)))
+    if list(islice(recurrence.iter_answers(noise, question, radii), radii)) != exact:
         raise SystemExit("the fast column differs from the exact one")
     times = f"{slow:.2f} s / {fast:.4f} s, {fast / radii * 1e6:.1f} µs a radius"
     yield Line(f"exact-integer column / fast column, K=255, α=0.01, {radii:,} radii", f"{slow / fast:.0f}", times)
@@ -44,7 +44,7 @@ def cost_of_far_radii() -> Iterator[Line]:
         near: list[float] = []
         far: list[float] = []
         for _ in range(REPEATS):
-            answers = recurrence.answers(Noise(k, alpha), CeilingQuery(20), 51_000)
+            answers = recurrence.iter_answers(Noise(k, alpha), CeilingQuery(20), 51_000)
             rows = 0
             for start, stop, times in ((50, 150, near), (49_500, 50_500, far)):
                 rows += sum(1 for _ in islice(answers, start - rows))

@@ -49,7 +49,7 @@ def check_columns(seed: int) -> Tally:
         noise = random_noise(source)
         a, _, b, z = noise.weights
         last = column_end(noise, R_MAX, DIGITS)
-        for r, row in enumerate(islice(recurrence.answers(noise, question, last), last + 1)):
+        for r, row in enumerate(islice(recurrence.iter_answers(noise, question, last), last + 1)):
             tally.counts["cells"] += 1
             tally.counts["by balls"] += r * log2(z) >= recurrence.EXACT_BITS
             tally.counts["with α < β"] += a < b

@@ -17,7 +17,7 @@ from ellzero.certificates import (
     single_threshold,
 )
 from ellzero.certificates.binomial_tails import SuccessProbability
-from ellzero.certificates.confidence_sequence import excludes, likely_anytime_bound
+from ellzero.certificates.confidence_sequence import excludes, guess_anytime_bound
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
 
@@ -132,4 +132,4 @@ def test_the_bound_exists_for_every_failure_and_few_votes(n: int, failure: Fract
 def test_the_guess_is_a_probability_whatever_the_votes_are(n: int, data: st.DataObject, digits: int) -> None:
     count = data.draw(st.integers(0, n) | st.integers(0, min(n, 5)) | st.integers(max(0, n - 5), n))
     for failure in (Fraction(1, 10**digits), 1 - Fraction(1, 10**digits)):
-        assert 0 <= likely_anytime_bound(Votes(count, n, failure)) <= 1
+        assert 0 <= guess_anytime_bound(Votes(count, n, failure)) <= 1

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings, strategies as st
 from oracles.strategies import noises, probabilities
 
 from ellzero.certificates import Noise, radius, rho
-from ellzero.certificates.radii import certifies, likely_one_class_p, two_class_near
+from ellzero.certificates.radii import certifies, guess_one_class_p, two_class_near
 from ellzero.core.numbers import MAX_DIMENSION
 
 
@@ -44,4 +44,4 @@ def test_large_radii_are_the_last_that_the_rule_certifies(p: str, p_b: str) -> N
 @pytest.mark.parametrize("share", ["1e-999", "0.3", "0.999999999999999999999"])
 def test_a_guess_is_a_probability_whatever_is_asked(p: str | Fraction, share: str) -> None:
     top = Fraction(p)
-    assert 0 < likely_one_class_p(top, min(top, 1 - top) * Fraction(share)) < 1
+    assert 0 < guess_one_class_p(top, min(top, 1 - top) * Fraction(share)) < 1

@@ -28,7 +28,7 @@ class ExactValue:
 @settings(max_examples=50)
 @given(noises(), st.integers(1, 120))
 def test_the_exact_walk_is_the_single_cells(noise: Noise, r_max: int) -> None:
-    column = list(islice(recurrence.answers_exactly(noise, ExactValue()), r_max + 1))
+    column = list(islice(recurrence.iter_answers_exactly(noise, ExactValue()), r_max + 1))
     assert column == [1 - single_threshold.threshold(noise, r) for r in range(r_max + 1)]
 
 
@@ -58,15 +58,15 @@ def test_the_balls_contain_the_exact_values(noise: Noise, start: int, steps: int
 @given(noises(), st.integers(1, 40), st.sampled_from([1, 50, 400]))
 def test_fast_and_exact_columns_agree(noise: Noise, digits: int, r_max: int) -> None:
     question = RowQuery(digits)
-    fast = list(islice(recurrence.answers(noise, question, r_max), r_max + 1))
-    assert fast == list(islice(recurrence.answers_exactly(noise, question), r_max + 1))
+    fast = list(islice(recurrence.iter_answers(noise, question, r_max), r_max + 1))
+    assert fast == list(islice(recurrence.iter_answers_exactly(noise, question), r_max + 1))
 
 
 @pytest.mark.parametrize(("k", "alpha"), [(1, "0.51"), (31, "0.03"), (255, "0.01"), (7, "1/100"), (10**8, "1e-6")])
 def test_long_fast_columns_agree_with_exact_ones(k: int, alpha: str) -> None:
     noise, question = Noise(k, alpha), CeilingQuery(20)
-    fast = list(islice(recurrence.answers(noise, question, 1_500), 1_501))
-    assert fast == list(islice(recurrence.answers_exactly(noise, question), 1_501))
+    fast = list(islice(recurrence.iter_answers(noise, question, 1_500), 1_501))
+    assert fast == list(islice(recurrence.iter_answers_exactly(noise, question), 1_501))
 
 
 def test_too_few_bits_are_noticed_and_answered_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +82,8 @@ def test_too_few_bits_are_noticed_and_answered_with_more(monkeypatch: pytest.Mon
         return blocks(noise, question, seed, bits, r)
 
     monkeypatch.setattr(recurrence, "_blocks", recorded)
-    started_low = list(islice(recurrence.answers(noise, question, 1), 800))
-    assert started_low == list(islice(recurrence.answers_exactly(noise, question), 800))
+    started_low = list(islice(recurrence.iter_answers(noise, question, 1), 800))
+    assert started_low == list(islice(recurrence.iter_answers_exactly(noise, question), 800))
     assert len(tried) > 2
     assert tried == [tried[0] << doublings for doublings in range(len(tried))]
 
@@ -114,8 +114,8 @@ def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypat
             raise Undecided
 
     monkeypatch.setattr(recurrence.BallRecurrence, "step", step_with_tie)
-    found = list(islice(recurrence.answers(noise, question, 200), 200))
-    assert found == list(islice(recurrence.answers_exactly(noise, question), 200))
+    found = list(islice(recurrence.iter_answers(noise, question, 200), 200))
+    assert found == list(islice(recurrence.iter_answers_exactly(noise, question), 200))
 
 
 def test_an_answer_that_is_an_exact_decimal_comes_from_integers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,5 +123,5 @@ def test_an_answer_that_is_an_exact_decimal_comes_from_integers(monkeypatch: pyt
     monkeypatch.setattr(recurrence, "EXACT_BITS", 4)
     noise, question = Noise(1, "4/5"), RowQuery(1)
     question.bits = 1
-    fast = list(islice(recurrence.answers(noise, question, 60), 60))
-    assert fast == list(islice(recurrence.answers_exactly(noise, question), 60))
+    fast = list(islice(recurrence.iter_answers(noise, question, 60), 60))
+    assert fast == list(islice(recurrence.iter_answers_exactly(noise, question), 60))

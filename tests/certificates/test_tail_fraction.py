@@ -9,7 +9,7 @@ from oracles import brute_force
 from oracles.strategies import probabilities
 
 from ellzero.certificates._balls import arb, ball, bounds, precision
-from ellzero.certificates.tail_fraction import likely_bound, point_ball, upper_tail_balls
+from ellzero.certificates.tail_fraction import guess_bound, point_ball, upper_tail_balls
 
 HUGE = 10**8
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "1e-300", "0.5", "0.9", "0.999999"]).map(Fraction)
@@ -74,7 +74,7 @@ def test_the_last_ball_is_as_narrow_as_the_incomplete_beta_function_s(n: int, q:
 @given(counts(80), failures)
 def test_a_guess_is_close_to_the_bound(votes: tuple[int, int], failure: Fraction) -> None:
     n, k = votes
-    q = likely_bound(n, k, failure)
+    q = guess_bound(n, k, failure)
     tail = brute_force.binomial_tail(n, k, Fraction(q))
     assert isclose(tail, failure, rel_tol=0.1)
     assert isclose(1 - tail, 1 - failure, rel_tol=0.1)
@@ -86,6 +86,6 @@ def test_a_guess_is_close_to_the_bound(votes: tuple[int, int], failure: Fraction
 @pytest.mark.parametrize("n", [1, 2, 1_000, HUGE])
 def test_a_guess_is_a_double_below_one_whatever_is_asked(n: int, failure: Fraction) -> None:
     for k in {0, 1, n // 2, n - 1, n}:
-        q = likely_bound(n, k, failure)
+        q = guess_bound(n, k, failure)
         assert 0 <= q <= nextafter(1.0, 0.0)
         assert k > 0 or q == 0

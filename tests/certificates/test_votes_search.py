@@ -11,7 +11,7 @@ from oracles.strategies import noises
 from ellzero.certificates import Noise, Votes, lower_bound, radius, radius_from_votes, single_threshold
 from ellzero.certificates._balls import ball, precision
 from ellzero.certificates.binomial_tails import ThresholdProbability
-from ellzero.certificates.votes import likely_lower_bound, proved_radius
+from ellzero.certificates.votes import guess_lower_bound, proved_radius
 from ellzero.core.numbers import MAX_DIMENSION
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
@@ -90,7 +90,7 @@ def test_unanimous_votes_end_somewhere_in_any_number_of_coordinates(failure: str
 @pytest.mark.parametrize("share", ["1/50", "1/2", "0.999", "1"])
 def test_the_guess_of_the_lower_bound_is_good_enough_to_hit_the_radius(n: int, failure: str, share: str) -> None:
     votes = Votes(int(n * Fraction(share)), n, failure)
-    low, guess = lower_bound(votes), likely_lower_bound(votes)
+    low, guess = lower_bound(votes), guess_lower_bound(votes)
     assert guess == pytest.approx(low, rel=1e-5)
     noise = Noise(255, "0.2")
     assert radius(noise, guess, 100) == radius(noise, low, 100)

@@ -8,7 +8,7 @@ import pytest
 
 from ellzero.certificates import Noise, Votes, column, plan, radius, radius_from_votes, rho, thresholds
 from ellzero.certificates.single_threshold import complement
-from ellzero.core.cancellation import cancel_when, look
+from ellzero.core.cancellation import cancel_when, check_cancelled
 from ellzero.core.errors import Stopped
 
 # Minutes or hours each, if nobody stopped them.
@@ -46,11 +46,11 @@ def test_work_that_nobody_stops_has_its_result() -> None:
 
 def test_a_wish_is_for_its_own_block_and_thread() -> None:
     with cancel_when(lambda: True):
-        other = threading.Thread(target=look)
+        other = threading.Thread(target=check_cancelled)
         other.start()
         other.join()
         with cancel_when(lambda: False):
-            look()
+            check_cancelled()
         with pytest.raises(Stopped):
-            look()
-    look()
+            check_cancelled()
+    check_cancelled()

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
 from ellzero.certificates import Noise, column
-from ellzero.precompute.cost import NOMINAL, CostModel, calibrated, expected_bytes, expected_rows
+from ellzero.precompute.cost import NOMINAL, CostModel, calibrate_cost_model, expected_bytes, expected_rows
 from ellzero.precompute.grid import GridSpec, make_grid
 from ellzero.precompute.plan import make_plan
 from ellzero.tables import End, Extent
@@ -42,7 +42,7 @@ def test_the_expected_size_is_about_that_of_the_shipped_table() -> None:
 
 
 def test_the_model_is_calibrated_by_the_engine() -> None:
-    model = calibrated()
+    model = calibrate_cost_model()
     assert model.row_seconds > 0
     assert model.seconds(10_000) > model.seconds(100) > 0
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from flint import arb, ctx, fmpz
 
-from ellzero.core.cancellation import look
+from ellzero.core.cancellation import check_cancelled
 
 __all__ = [
     "Undecided",
@@ -22,7 +22,7 @@ __all__ = [
     "ball",
     "below",
     "bounds",
-    "decided",
+    "decide",
     "double_below",
     "fmpz",
     "nearest_double",
@@ -46,7 +46,7 @@ def precision(bits: int) -> Iterator[None]:
     FLINT's precision is one global number, so threads take turns: another thread could not make a result
     wrong, but it could make it too wide for ever. Long work in balls comes through here, where it can be stopped.
     """
-    look()
+    check_cancelled()
     with _ctx_lock, ctx.workprec(bits):
         yield
 
@@ -72,7 +72,7 @@ def bounds(value: arb) -> tuple[Fraction, Fraction]:
     return _as_fraction(value.lower()), _as_fraction(value.upper())
 
 
-def decided(attempt: Callable[[int], T], start_bits: int, cap_bits: int) -> T:
+def decide(attempt: Callable[[int], T], start_bits: int, cap_bits: int) -> T:
     """``attempt(bits)`` at growing precision until it decides (Ziv's method); Undecided beyond the cap."""
     bits = start_bits
     while True:
@@ -106,7 +106,7 @@ def double_below(value: Callable[[int], arb], cap_bits: int = 1_024) -> float:
             raise Undecided
         return max(below(low), 0.0)
 
-    return decided(attempt, 128, cap_bits)
+    return decide(attempt, 128, cap_bits)
 
 
 def nearest_double(value: Callable[[int], arb], cap_bits: int = 1_024) -> float:
@@ -118,7 +118,7 @@ def nearest_double(value: Callable[[int], arb], cap_bits: int = 1_024) -> float:
             raise Undecided
         return float(low)
 
-    return decided(attempt, 128, cap_bits)
+    return decide(attempt, 128, cap_bits)
 
 
 def _as_fraction(point: arb) -> Fraction:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from ellzero.certificates import single_threshold
-from ellzero.certificates._balls import Undecided, arb, ball, decided
+from ellzero.certificates._balls import Undecided, arb, ball, decide
 from ellzero.certificates._integers import divexact, mpz
 from ellzero.certificates.exact_thresholds import radius_bound
 from ellzero.certificates.noise import Noise
@@ -135,7 +135,7 @@ def compare_tail(n: int, k: int, chance: SuccessProbability, bound: Fraction) ->
     term = n * chance.size
     affordable = term <= _AFFORDABLE_TERM_BITS and (n - k + 1) * term <= _AFFORDABLE_BITS
     try:
-        return decided(attempt, FIRST_BITS, _BITS_BEFORE_INTEGERS if affordable else _CAP_BITS)
+        return decide(attempt, FIRST_BITS, _BITS_BEFORE_INTEGERS if affordable else _CAP_BITS)
     except Undecided:
         if not affordable:
             return None

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from math import exp, lgamma, log, log1p, nextafter, pi
 
-from ellzero.certificates._balls import Undecided, arb, ball, decided
+from ellzero.certificates._balls import Undecided, arb, ball, decide
 from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability
 from ellzero.certificates.exact_thresholds import radius_bound
 from ellzero.certificates.noise import Noise
@@ -40,7 +40,7 @@ def anytime_radius(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -
     def certified(r: int) -> bool:
         return excludes(votes, ThresholdProbability(noise, r))
 
-    likely = radius(noise, likely_anytime_bound(votes), d, watch=watch)
+    likely = radius(noise, guess_anytime_bound(votes), d, watch=watch)
     # Unanimous votes show the most, and M_m(q) ≤ q^-m: no q above ε^(1/m) ≤ 1 − (1−ε)/m is excluded.
     most = d if noise.is_flat else min(d, radius_bound(noise, (1 - votes.failure) / votes.n))
     found = last_true_near(certified, -1 if likely is None else likely, -1, most)
@@ -51,7 +51,7 @@ def anytime_lower_bound(votes: Votes) -> float:
     """The lower end of the confidence sequence after ``votes.n`` votes, rounded down to a double."""
     if votes.count == 0:
         return 0.0
-    guess = bits_of_double(likely_anytime_bound(votes))
+    guess = bits_of_double(guess_anytime_bound(votes))
     return double_of_bits(
         last_true_near(partial(_excludes_double, votes), guess, 0, bits_of_double(votes.count / votes.n))
     )
@@ -73,12 +73,12 @@ def excludes(votes: Votes, chance: SuccessProbability) -> bool:
         raise Undecided
 
     try:
-        return decided(attempt, _FIRST_BITS, _CAP_BITS)
+        return decide(attempt, _FIRST_BITS, _CAP_BITS)
     except Undecided:
         return False
 
 
-def likely_anytime_bound(votes: Votes) -> float:
+def guess_anytime_bound(votes: Votes) -> float:
     """A double near `anytime_lower_bound`. Proves nothing: it only says where to look."""
     n, k = votes.n, votes.count
     if k == 0:

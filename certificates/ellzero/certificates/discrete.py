@@ -15,7 +15,7 @@ from fractions import Fraction
 from ellzero.certificates._integers import divexact, mpz
 from ellzero.certificates.neyman_pearson import Region, rho as lemma_rho, rho_inverse as lemma_rho_inverse
 from ellzero.certificates.noise import Noise, Weights
-from ellzero.core.cancellation import EXACT_STEPS, look
+from ellzero.core.cancellation import EXACT_STEPS, check_cancelled
 from ellzero.core.numbers import RationalLike, read_integer, read_probability
 
 
@@ -56,6 +56,6 @@ def _masses(weights: Weights, r: int) -> Iterator[int]:
     yield current
     for x in range(r, -r, -1):
         if x % EXACT_STEPS == 0:
-            look()
+            check_cancelled()
         upper, current = current, divexact(b * (r + x + 1) * upper + m * x * current, a * (r - x + 1))
         yield current

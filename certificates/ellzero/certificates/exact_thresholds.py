@@ -77,7 +77,7 @@ def thresholds(
         return [paper_threshold(noise, d, r, digits).value for r in wanted]
     if method != "engine":
         raise InvalidInput("method", "'engine' or 'paper'", method)
-    ceilings = answers_at(noise, wanted, CeilingQuery(digits))
+    ceilings = compute_many(noise, wanted, CeilingQuery(digits))
     return [decimal(ceilings[r].units, digits) for r in wanted]
 
 
@@ -85,7 +85,7 @@ def threshold_rows(noise: Noise, radii: Iterable[int], digits: int = 20) -> list
     """`thresholds` with all there is to know of each: whether the decimal is exact, and the least double above τ_r."""
     wanted = [read_integer(r, "r", 0) for r in radii]
     digits = check_digits(digits)
-    rows = answers_at(noise, wanted, RowQuery(digits))
+    rows = compute_many(noise, wanted, RowQuery(digits))
     return [_threshold(noise, r, rows[r], digits) for r in wanted]
 
 
@@ -101,14 +101,14 @@ def column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Column:
 
 def iter_column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Threshold]:
     """The rows of `column` as they are computed, in bounded memory."""
-    for r, row in enumerate(column_answers(noise, r_max, digits)):
+    for r, row in enumerate(iter_column_rows(noise, r_max, digits)):
         yield _threshold(noise, r, row, digits)
 
 
-def column_answers(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Row]:
+def iter_column_rows(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Row]:
     """What `iter_column` is made of: integers and doubles, without the Decimals, for those who keep many rows."""
     end = column_end(noise, r_max, digits)
-    for row in islice(recurrence.answers(noise, RowQuery(check_digits(digits)), end), end + 1):
+    for row in islice(recurrence.iter_answers(noise, RowQuery(check_digits(digits)), end), end + 1):
         yield row
         if row.ceiling.units == 10**digits:
             return
@@ -117,10 +117,10 @@ def column_answers(noise: Noise, r_max: int | None = None, digits: int = 20) -> 
 def iter_rows(noise: Noise, r_max: int, digits: int = 20) -> Iterator[Threshold]:
     """The rows of r = 0..r_max, all of them, in bounded memory; those that cannot change any more are not computed."""
     question = RowQuery(check_digits(digits))
-    beyond = _answer_beyond(question)
+    beyond = _saturated_answer(question)
     last = min(read_integer(r_max, "r_max", 0), _bound_of(noise, question))
     r, row = 0, beyond
-    for r, row in enumerate(islice(recurrence.answers(noise, question, last), last + 1)):
+    for r, row in enumerate(islice(recurrence.iter_answers(noise, question, last), last + 1)):
         yield _threshold(noise, r, row, digits)
         if row == beyond:
             break
@@ -140,7 +140,7 @@ def column_end(noise: Noise, r_max: int | None, digits: int) -> int:
 
 def min_p(noise: Noise, r: int) -> float:
     """The least double that certifies radius r: the least double > τ_r. Exact; 1.0 when no smaller one does."""
-    return answer_at(noise, read_integer(r, "r", 0), LeastDoubleQuery())
+    return compute_at(noise, read_integer(r, "r", 0), LeastDoubleQuery())
 
 
 def saturation_bound(noise: Noise, digits: int) -> int:
@@ -161,12 +161,12 @@ def radius_bound(noise: Noise, room: Fraction) -> int:
         return int(bounds((ball(room) / 2).log() / (2 * (1 - missing).log()))[1]) + 1
 
 
-def answer_at(noise: Noise, r: int, question: recurrence.ThresholdQuery[T]) -> T:
+def compute_at(noise: Noise, r: int, question: recurrence.ThresholdQuery[T]) -> T:
     """The answer for one radius: in exact integers where they are small, otherwise from a ball (Ziv's method)."""
     if noise.is_flat or r * noise.weights.z.bit_length() <= max(_EXACT_CELL_BITS, 4 * question.bits):
         return question.of_exact(*single_threshold.complement(noise, r))
     if r >= _bound_of(noise, question):
-        return _answer_beyond(question)
+        return _saturated_answer(question)
     for guard in (64, 256):
         try:
             with precision(bits := question.bits + guard):
@@ -176,15 +176,15 @@ def answer_at(noise: Noise, r: int, question: recurrence.ThresholdQuery[T]) -> T
     return question.of_exact(*single_threshold.complement(noise, r))
 
 
-def answers_at(noise: Noise, radii: Iterable[int], question: recurrence.ThresholdQuery[T]) -> dict[int, T]:
+def compute_many(noise: Noise, radii: Iterable[int], question: recurrence.ThresholdQuery[T]) -> dict[int, T]:
     """The answer for each of the radii, by the cheaper of single cells and one column."""
     wanted = sorted(set(radii))
     if noise.is_flat or not wanted or sum(wanted) <= _COLUMN_COST * wanted[-1]:
-        return {r: answer_at(noise, r, question) for r in wanted}
+        return {r: compute_at(noise, r, question) for r in wanted}
     last = min(wanted[-1], _bound_of(noise, question))
-    beyond = _answer_beyond(question)
+    beyond = _saturated_answer(question)
     found = dict.fromkeys(wanted, beyond)
-    for r, answer in enumerate(islice(recurrence.answers(noise, question, last), last + 1)):
+    for r, answer in enumerate(islice(recurrence.iter_answers(noise, question, last), last + 1)):
         if answer == beyond:
             break
         if r in found:
@@ -193,11 +193,11 @@ def answers_at(noise: Noise, radii: Iterable[int], question: recurrence.Threshol
 
 
 def _bound_of(noise: Noise, question: recurrence.ThresholdQuery[T]) -> int:
-    """A radius from which on the answer is that of `_answer_beyond`; 0 for a flat noise."""
+    """A radius from which on the answer is that of `_saturated_answer`; 0 for a flat noise."""
     return radius_bound(noise, Fraction(1, 1 << question.bits))
 
 
-def _answer_beyond(question: recurrence.ThresholdQuery[T]) -> T:
+def _saturated_answer(question: recurrence.ThresholdQuery[T]) -> T:
     """What every 1 − τ_r in (0, 2^-bits) is answered."""
     return question.of_exact(1, 2 << question.bits)
 

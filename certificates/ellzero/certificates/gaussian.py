@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import ceil, inf
 
-from ellzero.certificates._balls import Undecided, arb, ball, bounds, decided, double_below, nearest_double
+from ellzero.certificates._balls import Undecided, arb, ball, bounds, decide, double_below, nearest_double
 from ellzero.certificates.rounding import CeilingQuery, check_digits, decimal
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import (
@@ -53,7 +53,7 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
             raise Undecided
         return max(ceil(low) - 1, 0)  # at the cap the smaller one, which is safe
 
-    return min(d, decided(largest, 128, _CAP_BITS))
+    return min(d, decide(largest, 128, _CAP_BITS))
 
 
 def gaussian_l0_threshold(sigma: RationalLike, r: int, digits: int = 20) -> Decimal:
@@ -68,7 +68,7 @@ def gaussian_l0_threshold(sigma: RationalLike, r: int, digits: int = 20) -> Deci
     def ceiling(_: int) -> int:
         return question.of_ball(normal_cdf(-arb(r).sqrt() / ball(deviation))).units
 
-    return decimal(decided(ceiling, bits, _CAP_BITS_OF_TINY_SHIFTS), digits)
+    return decimal(decide(ceiling, bits, _CAP_BITS_OF_TINY_SHIFTS), digits)
 
 
 def sigma_for_alpha(alpha: RationalLike) -> float:

@@ -106,7 +106,7 @@ def _one_class(noise: Noise, p: Fraction, d: int, watch: Watch) -> int | None:
         return None
     if p == 1 or noise.is_flat:
         return d
-    exceeds = recurrence.answers(noise, ExceedsQuery(p), min(d, radius_bound(noise, 1 - p)))
+    exceeds = recurrence.iter_answers(noise, ExceedsQuery(p), min(d, radius_bound(noise, 1 - p)))
     for r, exceeded in enumerate(watch(islice(exceeds, d + 1))):
         if not exceeded:
             return r - 1
@@ -118,7 +118,7 @@ def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int, watch: Watch)
         return None
     if p_b == 0 or noise.is_flat:  # no other class ever; or x and x̄ look alike
         return d
-    likely = _one_class(noise, likely_one_class_p(p_a, p_b), d, watch)
+    likely = _one_class(noise, guess_one_class_p(p_a, p_b), d, watch)
     return two_class_near(noise, p_a, p_b, likely or 0, 0, min(d, radius_bound(noise, p_b)))
 
 
@@ -132,7 +132,7 @@ def two_class_near(noise: Noise, p_a: Fraction, p_b: Fraction, likely: int, low:
     return last_true_near(lambda r: certifies(noise, r, p_a, p_b), likely, low, high)
 
 
-def likely_one_class_p(p_a: Fraction, p_b: Fraction) -> Fraction:
+def guess_one_class_p(p_a: Fraction, p_b: Fraction) -> Fraction:
     """A p in (0, 1) that has about the same radius as one class. Proves nothing: it only says where to look.
 
     In the limit of large r, ρ_r(p) is Φ(Φ⁻¹(p) − t) for some t, and ρ_r(p_A) + ρ_r(1−p_B) > 1 says that t lies below

@@ -49,7 +49,7 @@ class ThresholdQuery(Protocol[A_co]):
         """The answer that every number in the ball has; Undecided when they differ."""
 
 
-def answers(noise: Noise, question: ThresholdQuery[A_co], r_end: int) -> Iterator[A_co]:
+def iter_answers(noise: Noise, question: ThresholdQuery[A_co], r_end: int) -> Iterator[A_co]:
     """The answer for r = 0, 1, 2, … in order and without end; exact for every r.
 
     ``r_end`` says how far the caller is likely to read: it only sets the precision to begin with.
@@ -76,8 +76,8 @@ def answers(noise: Noise, question: ThresholdQuery[A_co], r_end: int) -> Iterato
             bits = first_bits
 
 
-def answers_exactly(noise: Noise, question: ThresholdQuery[A_co]) -> Iterator[A_co]:
-    """The same as `answers`, by integers alone: slower as r grows, and what the fast way is tested against."""
+def iter_answers_exactly(noise: Noise, question: ThresholdQuery[A_co]) -> Iterator[A_co]:
+    """The same as `iter_answers`, by integers alone: slower as r grows, and what the fast way is tested against."""
     walk = ExactRecurrence(noise.weights.descending)
     while True:
         yield question.of_exact(*walk.complement())

@@ -12,7 +12,7 @@ from ellzero.certificates.binomial_tails import (
     compare_tail,
     tail_ball,
 )
-from ellzero.certificates.exact_thresholds import answer_at
+from ellzero.certificates.exact_thresholds import compute_at
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.votes import least_count
@@ -52,7 +52,7 @@ def plan(
         read_failure(failure),
         read_failure(power, "power"),
     )
-    if top < 1 and not answer_at(noise, r, ExceedsQuery(top)):
+    if top < 1 and not compute_at(noise, r, ExceedsQuery(top)):
         return None
     found = search.least()
     if found is None:

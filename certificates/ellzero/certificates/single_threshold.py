@@ -12,7 +12,7 @@ from fractions import Fraction
 from ellzero.certificates._balls import Undecided, arb, ball, precision, sign
 from ellzero.certificates._integers import mpz
 from ellzero.certificates.noise import Noise, Weights
-from ellzero.core.cancellation import BALL_STEPS, EXACT_STEPS, look
+from ellzero.core.cancellation import BALL_STEPS, EXACT_STEPS, check_cancelled
 from ellzero.core.numbers import read_integer
 
 # Up to this size Python's own integers are faster than GMP's, which are called from afar.
@@ -44,7 +44,7 @@ def _gathered(weights: Weights, r: int, start: int) -> tuple[int, int] | None:
     p_sum = q_sum = 0 * one  # Σ_{t>x} a^(t−x−1)·g(t), and the same with b
     for x in range(r, start, -1):
         if x % EXACT_STEPS == 0:
-            look()
+            check_cancelled()
         p_sum, q_sum = a * p_sum + g, b * q_sum + g
         g_upper, g = g, (ab * (r + x + 1) * g_upper + m * x * g) // (r - x + 1)
     x, power = start, 2 * (one * a) ** start  # 2·a^x
@@ -91,7 +91,7 @@ def rho_ball(noise: Noise, r: int, p: Fraction, bits: int) -> arb:
         missing, gathered = ball(p), arb(0)
         for x in range(r, -r - 1, -1):
             if x % BALL_STEPS == 0:
-                look()
+                check_cancelled()
             if sign(missing - mass) < 0:
                 return gathered + likelihood * missing
             missing -= mass

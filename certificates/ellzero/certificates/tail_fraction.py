@@ -60,7 +60,7 @@ def upper_tail_balls(n: int, k: int, q: arb) -> Iterator[arb]:
     yield q.beta_lower(k, n - k + 1, 1)  # the regularised incomplete beta function I_q(k, n−k+1) is the tail too
 
 
-def likely_bound(n: int, k: int, failure: Fraction) -> float:
+def guess_bound(n: int, k: int, failure: Fraction) -> float:
     """About the q with P[Bin(n, q) ≥ k] = ε, 0 ≤ k ≤ n, as a double below 1. Proves nothing: where a search begins."""
     if k == 0:
         return 0.0
@@ -96,7 +96,7 @@ def _log_root(n: int, k: int, log_failure: float) -> float:
     log_ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
     for _ in range(_MOST_NEWTON_STEPS):
         rest = -expm1(at)  # 1 − q
-        ratio = _likely_ratio(n, k, exp(at) / rest)
+        ratio = _guess_ratio(n, k, exp(at) / rest)
         excess = log_ways + k * at + (n - k) * log(rest) + log(ratio) - log_failure
         at = min(at - excess * ratio / k, most)
         if abs(excess) < _CLOSE:
@@ -104,7 +104,7 @@ def _log_root(n: int, k: int, log_failure: float) -> float:
     return at
 
 
-def _likely_ratio(n: int, k: int, odds: float) -> float:
+def _guess_ratio(n: int, k: int, odds: float) -> float:
     """About T: the fraction is taken for periodic after a few steps, E = 1/(1 + u/(1 − s·E))."""
     steps = min(_GUESS_STEPS, n - k)
     s, u = _coefficients(n, k, odds, steps + 1)

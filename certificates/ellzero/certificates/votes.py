@@ -25,7 +25,7 @@ from ellzero.certificates.exact_thresholds import radius_bound
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.radii import Watch, radius
 from ellzero.certificates.search import last_true_near
-from ellzero.certificates.tail_fraction import likely_bound, point_ball
+from ellzero.certificates.tail_fraction import guess_bound, point_ball
 from ellzero.core.numbers import RationalLike, read_dimension, read_failure, read_integer
 
 
@@ -62,7 +62,7 @@ def lower_bound(votes: Votes) -> float:
     """The Clopper–Pearson lower bound of p, rounded down: the largest double q with P[Bin(n, q) ≥ count] ≤ ε."""
     if votes.count == 0:
         return 0.0
-    guess = likely_lower_bound(votes)
+    guess = guess_lower_bound(votes)
     for bits in (FIRST_BITS, 2 * FIRST_BITS):
         guess = _newton(votes, guess, bits)
     # The tail is 0 at q = 0, and 1 at q = 1.
@@ -72,9 +72,9 @@ def lower_bound(votes: Votes) -> float:
     )
 
 
-def likely_lower_bound(votes: Votes) -> float:
+def guess_lower_bound(votes: Votes) -> float:
     """A double near `lower_bound`, in microseconds. Proves nothing: it only says where to look."""
-    return likely_bound(votes.n, votes.count, votes.failure)
+    return guess_bound(votes.n, votes.count, votes.failure)
 
 
 def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
@@ -83,7 +83,7 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter
     Holds with probability at least 1 − ε. Tight: a larger r would not pass P[Bin(n, τ_r) ≥ count] < ε.
     """
     d = read_dimension(d)
-    likely = radius(noise, likely_lower_bound(votes), d, watch=watch)
+    likely = radius(noise, guess_lower_bound(votes), d, watch=watch)
     return proved_radius(noise, votes, d, likely, partial(ThresholdProbability, noise))
 
 
@@ -116,7 +116,7 @@ def least_count(chance: SuccessProbability, n: int, failure: Fraction) -> int | 
     def certified(k: int) -> bool:
         return compare_tail(n, k, chance, failure) == -1
 
-    found = last_true_near(lambda k: not certified(k), _normal_guess(chance, n, failure) - 1, 0, n) + 1
+    found = last_true_near(lambda k: not certified(k), _guess_count(chance, n, failure) - 1, 0, n) + 1
     return found if found <= n else None
 
 
@@ -125,7 +125,7 @@ def check_n(n: int) -> int:
     return read_integer(n, "n", 1, MAX_VOTES)
 
 
-def _normal_guess(chance: SuccessProbability, n: int, failure: Fraction) -> int:
+def _guess_count(chance: SuccessProbability, n: int, failure: Fraction) -> int:
     """About k*: the normal approximation with its first correction for skewness. Only where a search begins."""
     with precision(FIRST_BITS):
         q = float(chance.ball(FIRST_BITS))

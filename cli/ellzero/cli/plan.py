@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ellzero.certificates.exact_thresholds import answer_at, thresholds
+from ellzero.certificates.exact_thresholds import compute_at, thresholds
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.sample_size import plan
@@ -56,7 +56,7 @@ def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, fail
 
 def _explain_unreachable(noise: Noise, r: int, p: str, power: str) -> str:
     threshold, exact = thresholds(noise, [r])[0], read_probability(p, "p")
-    if exact == 1 or answer_at(noise, r, ExceedsQuery(exact)):
+    if exact == 1 or compute_at(noise, r, ExceedsQuery(exact)):
         return f"p = {p} is so close to τ_{r} = {threshold} that no n up to 10^8 has power {power} for radius {r}."
     relation = "equals" if exact == Fraction(threshold) else "is below"
     return f"p = {p} {relation} τ_{r} = {threshold}: no number of votes certifies radius {r}."

@@ -13,7 +13,7 @@ from ellzero.core.install_hint import install_hint
 from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun, format_duration
 from ellzero.precompute import lee2019_run
-from ellzero.precompute.cost import calibrated
+from ellzero.precompute.cost import calibrate_cost_model
 from ellzero.precompute.grid import SATURATE, axis, make_grid, read_grid
 from ellzero.precompute.plan import GridPlan, make_plan
 from ellzero.precompute.run import Summary, run_plan
@@ -75,7 +75,7 @@ def precompute_command(
     wanted = (
         read_grid(grid_file) if grid_file is not None else make_grid(k, alpha, d, SATURATE if r_max is None else r_max)
     )
-    model = calibrated()
+    model = calibrate_cost_model()
     if out is None or dry_run:
         present = {} if out is None or not Store(out).names() else Table.open(out).extents()
         _describe(make_plan(wanted, present, model, place.cores()), place)

@@ -52,7 +52,7 @@ def info_command(table: str, as_json: bool) -> None:
     found = kind(store)
     if found is None:
         raise NotATable(store.uri, "holds no table")
-    names, stated = store.undisturbed(lambda: _first_footer(store))
+    names, stated = store.retry_reading(lambda: _first_footer(store))
     facts: dict[str, Any] = {
         "table": store.uri,
         "kind": found,
@@ -212,7 +212,7 @@ def import_command(file: IO[str], k: Any, alpha: str, into: str | None) -> None:
 def _first_footer(store: Store) -> tuple[list[str], dict[str, Any]]:
     """All shards, and what the first of them says of itself."""
     names = store.names()
-    return names, shard.stated_by(names[0], store.read(names[0]))
+    return names, shard.read_metadata(names[0], store.read(names[0]))
 
 
 def _column(table: Table, noise: Noise) -> list[ColumnSlice]:

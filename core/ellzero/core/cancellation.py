@@ -20,7 +20,7 @@ def cancel_when(wished: Callable[[], bool]) -> Iterator[None]:
     """ThreadPool inside the block raises `Stopped` soon after ``wished()`` has become true, in this thread only.
 
     >>> with cancel_when(lambda: True):
-    ...     look()
+    ...     check_cancelled()
     Traceback (most recent call last):
     ellzero.core.errors.Stopped: stopped before there was a result
     """
@@ -31,7 +31,7 @@ def cancel_when(wished: Callable[[], bool]) -> Iterator[None]:
         _wished.reset(token)
 
 
-def look() -> None:
+def check_cancelled() -> None:
     """Raise `Stopped` if somebody wishes this work to end."""
     wished = _wished.get()
     if wished is not None and wished():

@@ -5,7 +5,7 @@ from ellzero.core.errors import (
 )
 from ellzero.core.execution.executors import Executor as Executor, LocalExecutor as LocalExecutor
 from ellzero.core.execution.ray_executor import RayExecutor as RayExecutor
-from ellzero.precompute.cost import CostModel as CostModel, calibrated as calibrated
+from ellzero.precompute.cost import CostModel as CostModel, calibrate_cost_model as calibrate_cost_model
 from ellzero.precompute.errors import NameTaken as NameTaken, UnknownJob as UnknownJob
 from ellzero.precompute.grid import GridSpec as GridSpec, make_grid as make_grid, read_grid as read_grid
 from ellzero.precompute.jobs.cluster import Cluster as Cluster, ClusterJob as ClusterJob, Submission as Submission

@@ -8,7 +8,7 @@ from math import ceil, log, pi, sqrt
 from typing import NamedTuple
 
 from ellzero.certificates import Noise
-from ellzero.certificates.exact_thresholds import column_answers
+from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.tables.format.rows import DIGITS, RowBuffer
 
 # Measured on the table that ships: zstd leaves a threshold and its double 11 bytes, and a column a line in the footer.
@@ -33,7 +33,7 @@ class CostModel(NamedTuple):
 NOMINAL = CostModel(5e-5, 7e-6)
 
 
-def calibrated() -> CostModel:
+def calibrate_cost_model() -> CostModel:
     """The model for this machine, from a hundredth of a second of the engine's real work."""
     row_seconds = min(_seconds(_LONG, _LONG_ROWS) for _ in range(3)) / _LONG_ROWS
     short = min(sum(_seconds(_SHORT, 6) for _ in range(_SHORT_CALLS)) for _ in range(3)) / _SHORT_CALLS
@@ -74,6 +74,6 @@ def expected_bytes(columns: int, rows: int) -> int:
 def _seconds(noise: Noise, r_end: int) -> float:
     start = time.perf_counter()
     buffer = RowBuffer()
-    for row in column_answers(noise, r_end):
+    for row in iter_column_rows(noise, r_end):
         buffer.add(row)
     return time.perf_counter() - start

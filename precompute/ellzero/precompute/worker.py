@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ellzero.certificates.exact_thresholds import column_answers
+from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.precompute.plan import ColumnWork, Task
 from ellzero.tables import ColumnSlice, Table
 from ellzero.tables.format.rows import RowBuffer, end_of
@@ -61,7 +61,7 @@ def compute(task: Task, uri: str, mark: str | None) -> TaskReceipt:
 def _parts(column: ColumnWork, clock: _Clock) -> Iterator[ColumnSlice]:
     """The missing rows of a column, in parts that fit memory."""
     noise = column.noise
-    answers = enumerate(column_answers(noise, column.r_end))
+    answers = enumerate(iter_column_rows(noise, column.r_end))
     first, more = column.first, True
     while more:
         buffer, more = RowBuffer(), False

@@ -37,7 +37,7 @@ def compact(table: Table) -> Compacted:
         table.store.remove(before)
         return Compacted(len(before), len(written), bytes_before, sum(map(table.store.size, written)))
 
-    done = table.store.undisturbed(once)
+    done = table.store.retry_reading(once)
     table.store.sweep()
     return done
 
@@ -48,7 +48,7 @@ def _merged_shards(table: Table, names: list[str]) -> Iterator[bytes]:
 
 def _is_compact(table: Table, names: list[str]) -> bool:
     """Whether these shards are what merging them would give."""
-    rows = sum(len(radii) for name in names for _, radii, _ in shard.described(name, table.store.read(name)))
+    rows = sum(len(radii) for name in names for _, radii, _ in shard.describe_slices(name, table.store.read(name)))
     if len(names) > -(-rows // shard.MOST_ROWS):
         return False
     digests = [hashlib.sha256(data).hexdigest() for data in _merged_shards(table, names)]

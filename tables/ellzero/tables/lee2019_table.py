@@ -52,7 +52,7 @@ class PaperTable:
 
     def rows(self) -> list[PaperThreshold]:
         """All rows in order of (K, α, d, r)."""
-        found = self.store.undisturbed(
+        found = self.store.retry_reading(
             lambda: {row for name in self.store.names() for row in decode(name, self.store.read(name))}
         )
         return sorted(found, key=lambda row: (row.noise.k, row.noise.alpha, row.d, row.r))
@@ -77,7 +77,7 @@ def encode(rows: Iterable[PaperThreshold]) -> bytes:
 
 def decode(name: str, data: bytes) -> Iterator[PaperThreshold]:
     """The rows in a shard's bytes."""
-    shard.stated_by(name, data, KIND)
+    shard.read_metadata(name, data, KIND)
     for row in shard.read(name, data, SCHEMA).to_pylist():
         noise = Noise(row["k"], f"{row['alpha_num']}/{row['alpha_den']}")
         yield PaperThreshold(noise, row["d"], row["r"], row["threshold"], row["error_bound"])

@@ -30,7 +30,7 @@ def columns_in_order(table: Table, names: list[str]) -> Iterator[tuple[Noise, li
     """The slices of each noise in these shards, in order of (K, α), with few shards in memory at a time."""
     holders: dict[Noise, list[str]] = defaultdict(list)
     for name in names:
-        for noise in {noise for noise, _, _ in shard.described(name, table.store.read(name))}:
+        for noise in {noise for noise, _, _ in shard.describe_slices(name, table.store.read(name))}:
             holders[noise].append(name)
     # A single shard has at most `shard.MOST_ROWS` rows, so that it always fits.
     opened: LRUCache[str, dict[Noise, list[ColumnSlice]]] = LRUCache(_MOST_ROWS_OPEN, _count_rows)

@@ -52,7 +52,7 @@ class Store(Folder):
             raise DamagedShard(name, "is damaged: its bytes are not those that its name promises")
         return data
 
-    def undisturbed(self, reading: Callable[[], T]) -> T:
+    def retry_reading(self, reading: Callable[[], T]) -> T:
         """What ``reading`` gives; again from its start if a compaction took a shard away that it had listed."""
         for _ in range(_MOST_READINGS - 1):
             try:

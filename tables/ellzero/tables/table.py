@@ -63,7 +63,7 @@ class Table:
                 noise: merge_slices(found[noise]) for noise in sorted(found, key=lambda noise: (noise.k, noise.alpha))
             }
 
-        return self.store.undisturbed(load)
+        return self.store.retry_reading(load)
 
     def column(self, noise: Noise) -> list[ColumnSlice]:
         """The rows of one noise as `columns` has them, from the shards that hold any; none if the table lacks it."""
@@ -72,11 +72,11 @@ class Table:
             found: list[ColumnSlice] = []
             for name in self.store.names():
                 data = self.store.read(name)
-                if any(noise == announced for announced, _, _ in shard.described(name, data)):
+                if any(noise == announced for announced, _, _ in shard.describe_slices(name, data)):
                     found += [piece for piece in shard.decode(name, data) if piece.noise == noise]
             return merge_slices(found)
 
-        return self.store.undisturbed(load)
+        return self.store.retry_reading(load)
 
     def extents(self, damaged: Callable[[DamagedShard], None] | None = None) -> dict[Noise, Extent]:
         """How far each column goes, from the footers alone, in memory that does not grow with the rows.
@@ -94,11 +94,11 @@ class Table:
                         raise
                     damaged(error)
                     continue
-                for noise, radii, end in shard.described(name, data):
+                for noise, radii, end in shard.describe_slices(name, data):
                     found[noise].append((radii, end))
             return {noise: _extent(slices) for noise, slices in found.items()}
 
-        return self.store.undisturbed(survey)
+        return self.store.retry_reading(survey)
 
 
 def store_of(uri: str, wanted: str, create: bool = False) -> Store:
@@ -126,14 +126,14 @@ def kind(store: Store) -> str | None:
         trouble: Exception | None = None
         for name in store.names():
             try:
-                return str(shard.stated_by(name, store.read(name))["kind"])
+                return str(shard.read_metadata(name, store.read(name))["kind"])
             except (FileNotFoundError, DamagedShard) as error:
                 trouble = error
         if trouble is not None:
             raise trouble
         return None
 
-    return store.undisturbed(first_answer)
+    return store.retry_reading(first_answer)
 
 
 def batches(slices: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ellzero.certificates import Noise, PaperThreshold, thresholds
-from ellzero.certificates.exact_thresholds import answer_at
+from ellzero.certificates.exact_thresholds import compute_at
 from ellzero.certificates.rounding import DOUBLE_BITS, RowQuery
 from ellzero.core.text import count_noun
 from ellzero.tables.errors import Contradiction, DamagedShard
@@ -52,7 +52,7 @@ class VerificationReport:
 
 def verify(table: Table, share: float = 0.01, seed: int = 0, watch: Watch = iter) -> VerificationReport:
     """Check everything; recompute each row with probability ``share``, and the first and last row of every slice."""
-    return table.store.undisturbed(lambda: _verdict_on(table, share, seed, watch))
+    return table.store.retry_reading(lambda: _verdict_on(table, share, seed, watch))
 
 
 def _verdict_on(table: Table, share: float, seed: int, watch: Watch) -> VerificationReport:
@@ -171,7 +171,7 @@ def _differences(piece: ColumnSlice, chosen: list[int]) -> Iterator[str]:
     """Rows that the single-cell route does not give."""
     query = RowQuery(DIGITS)
     for at in chosen:
-        row = answer_at(piece.noise, piece.first + at, query)
+        row = compute_at(piece.noise, piece.first + at, query)
         stored = (piece.rows.scaled_ceiling(at), bool(piece.rows.exact[at]), float(piece.rows.min_p[at]))
         if (row.ceiling.units, row.ceiling.exact, row.min_p) != stored:
             yield f", r = {piece.first + at}: not what exact arithmetic gives"

@@ -9,7 +9,7 @@ from oracles.strategies import noises
 from oracles.tables import altered, cut, exact_part, listed
 
 from ellzero.certificates import Noise, column
-from ellzero.certificates.exact_thresholds import column_answers
+from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.tables import ColumnSlice, Contradiction, End
 from ellzero.tables.format.rows import RowBuffer, end_of, merge_slices
 
@@ -75,7 +75,7 @@ def test_one_altered_row_in_an_overlap_is_a_contradiction(data: st.DataObject) -
 @given(noises(), st.integers(0, 60))
 def test_rows_gathered_from_the_engine_are_its_thresholds(noise: Noise, r_max: int) -> None:
     buffer = RowBuffer()
-    for row in column_answers(noise, r_max):
+    for row in iter_column_rows(noise, r_max):
         buffer.add(row)
     found = column(noise, r_max)
     rows = buffer.rows()
@@ -86,7 +86,7 @@ def test_rows_gathered_from_the_engine_are_its_thresholds(noise: Noise, r_max: i
 
 
 def test_a_buffer_goes_on_after_its_rows_were_taken() -> None:
-    buffer, answers = RowBuffer(), column_answers(Noise(1, "4/5"))
+    buffer, answers = RowBuffer(), iter_column_rows(Noise(1, "4/5"))
     assert len(buffer) == 0
     buffer.add(next(answers))
     early = buffer.rows()

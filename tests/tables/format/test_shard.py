@@ -128,7 +128,7 @@ def test_the_footer_says_what_the_shard_is() -> None:
         {"k": 255, "alpha": "1/10", "first": 0, "last": 135, "end": "complete"},
         {"k": 255, "alpha": "1/5", "first": 7, "last": 19, "end": "cut"},
     ]
-    assert shard.described("x", SHARD) == [
+    assert shard.describe_slices("x", SHARD) == [
         (part.noise, range(part.first, part.stop), part.end) for part in shard.decode("x", SHARD)
     ]
 

@@ -374,7 +374,7 @@ def test_a_radius_beyond_the_table_is_found_once_and_then_columns(monkeypatch: p
     def never(*arguments: Any) -> Any:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(column_cache, "column_answers", never)
+    monkeypatch.setattr(column_cache, "iter_column_rows", never)
     for r in range(21):
         p = float(exact_part(BITS).rows.min_p[r])
         assert index.radius(p, BITS, 100).radius == r
@@ -414,7 +414,7 @@ def test_all_rows_of_a_column_are_computed_once(monkeypatch: pytest.MonkeyPatch,
     def never(*arguments: Any) -> Any:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(column_cache, "column_answers", never)
+    monkeypatch.setattr(column_cache, "iter_column_rows", never)
     if ask is None:
         assert index.thresholds(BITS).column is first
         assert listed(index.thresholds(BITS, 5).column) == listed(exact_part(BITS, 5))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ellzero.certificates import Noise, Votes, saturation_bound
 from ellzero.certificates.exact_thresholds import estimate_radii, radius_bound
-from ellzero.certificates.votes import likely_lower_bound
+from ellzero.certificates.votes import guess_lower_bound
 from ellzero.core.numbers import read_probability
 from ellzero.serve.platform.field_types import Exact
 from ellzero.tables.format.rows import DIGITS
@@ -33,9 +33,9 @@ class Demand(NamedTuple):
     beyond: int = 0
 
 
-def likely_p(votes: Votes) -> Fraction:
+def guess_p(votes: Votes) -> Fraction:
     """Return approximately the largest p that votes prove."""
-    return Fraction(likely_lower_bound(votes))
+    return Fraction(guess_lower_bound(votes))
 
 
 def demand_of_numbers(values: list[Exact]) -> Demand:
@@ -81,7 +81,7 @@ def check_seconds(noise: Noise, n: int, failure: Fraction, d: int, runner_up: bo
 
     All other votes for the model wait meanwhile. The number of checks only makes a job longer, which is allowed.
     """
-    reach = Fraction(likely_lower_bound(Votes(n, n, failure)))
+    reach = Fraction(guess_lower_bound(Votes(n, n, failure)))
     if runner_up:
         return 2 * two_class_seconds(noise, 1 - reach, d)
     return 2 * n.bit_length() * radius_seconds(noise, reach, d)

@@ -71,7 +71,7 @@ class LookupService:
         """Return the radius of a probability, optionally with a runner-up, or of votes; with its thresholds."""
         noise, d, votes, top = request.noise, request.d, request.votes, request.p
         if votes is not None:
-            await self._ensure_rows(noise, cost_estimates.likely_p(votes), d)
+            await self._ensure_rows(noise, cost_estimates.guess_p(votes), d)
             return await self.pool.run(queries.answer_votes, self._index, noise, votes, d)
         if request.p_b is None:
             return await self.radius_of_p(noise, d, str(top))
@@ -135,7 +135,7 @@ class LookupService:
             power = DEFAULT_POWER if request.power is None else request.power
             return await self.pool.run(queries.answer_votes_needed, noise, r, p, request.failure, power)
         if n is not None and d is not None and r is None and p is None and request.power is None:
-            await self._ensure_rows(noise, cost_estimates.likely_p(Votes(n, n, request.failure)), d)
+            await self._ensure_rows(noise, cost_estimates.guess_p(Votes(n, n, request.failure)), d)
             return await self.pool.run(queries.answer_reach, self._index, noise, n, d, request.failure)
         raise InvalidInput("r", "given with p (and optionally power), to get n; or left out, with n and d, to get r", r)
 
@@ -187,7 +187,7 @@ class LookupService:
         least, largest = int(counts.min()), int(counts.max())
         if not 0 <= least <= largest <= n:
             raise InvalidInput("count", f"an integer from 0 to n = {n}", least if least < 0 else largest)
-        reach = cost_estimates.likely_p(Votes(largest, n, failure))
+        reach = cost_estimates.guess_p(Votes(largest, n, failure))
         self._check_cost(cost_estimates.counts_seconds(noise, len(np.unique(counts)), reach, d))
         await self._ensure_rows(noise, reach, d)
 

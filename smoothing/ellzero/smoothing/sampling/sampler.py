@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from ellzero.core.cancellation import look
+from ellzero.core.cancellation import check_cancelled
 from ellzero.smoothing.errors import ModelFailed, OutOfMemory
 from ellzero.smoothing.inputs import Preprocess, prepare_for_model
 from ellzero.smoothing.models.feed import Feed
@@ -101,7 +101,7 @@ class NoisySampler:
             return self._step(list(tasks))
 
     def _step(self, tasks: list[SamplingTask[R]]) -> list[SamplingTask[R]]:
-        look()
+        check_cancelled()
         self._model.eval()  # it may have been trained since: a vote must not depend on what else is in its batch
         if self._batch_size is None:
             self._batch_size = self._find_batch_size(tasks[0])

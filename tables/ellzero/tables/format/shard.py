@@ -61,7 +61,7 @@ def arrow(slices: Sequence[ColumnSlice]) -> pa.Table:
 
 def decode(name: str, data: bytes) -> list[ColumnSlice]:
     """The slices in a shard's bytes. Rows whose keys are not those that the footer announces are refused."""
-    slices = described(name, data)
+    slices = describe_slices(name, data)
     table = read(name, data, SCHEMA)
     if sum(len(radii) for _, radii, _ in slices) != table.num_rows:
         raise DamagedShard(name, "does not hold the rows that its footer announces")
@@ -83,9 +83,9 @@ def decode(name: str, data: bytes) -> list[ColumnSlice]:
     return found
 
 
-def described(name: str, data: bytes) -> list[tuple[Noise, range, End]]:
+def describe_slices(name: str, data: bytes) -> list[tuple[Noise, range, End]]:
     """What the footer announces: the noise, the radii and the end of each slice. Reads no rows."""
-    stated = stated_by(name, data, KIND)
+    stated = read_metadata(name, data, KIND)
     try:
         columns = [
             (Noise(piece["k"], piece["alpha"]), _radii(piece["first"], piece["last"]), End(piece["end"]))
@@ -98,7 +98,7 @@ def described(name: str, data: bytes) -> list[tuple[Noise, range, End]]:
     return columns
 
 
-def stated_by(name: str, data: bytes, kind: str | None = None) -> dict[str, Any]:
+def read_metadata(name: str, data: bytes, kind: str | None = None) -> dict[str, Any]:
     """The footer of a shard, of this kind if one is given."""
     try:
         metadata = pq.read_metadata(pa.BufferReader(data)).metadata

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import Noise
-from ellzero.certificates.exact_thresholds import column_answers
+from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.core.errors import StorageFailed
 from ellzero.core.schemas import Source
 from ellzero.tables.format.rows import ColumnSlice, RowBuffer, end_of
@@ -46,7 +46,7 @@ class ColumnCache:
     def compute_column(self, noise: Noise, r_max: int | None) -> ColumnSlice:
         """The rows 0 … r_max, or all of them, computed, and kept if they are few."""
         buffer = RowBuffer()
-        for row in column_answers(noise, r_max):
+        for row in iter_column_rows(noise, r_max):
             buffer.add(row)
         column = _slice_of(noise, buffer)
         if len(buffer) <= MOST_KEPT_ROWS:
@@ -64,7 +64,7 @@ class ColumnCache:
         enough = 2 * len(current.rows) if current is not None else 0
         buffer: RowBuffer | None = RowBuffer()
         answered = 0
-        for r, row in enumerate(column_answers(noise, d)):
+        for r, row in enumerate(iter_column_rows(noise, d)):
             if buffer is not None:
                 buffer.add(row)
                 buffer = buffer if len(buffer) <= MOST_KEPT_ROWS else None

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ellzero.certificates import Noise, Votes, radius as computed_radius
 from ellzero.certificates.binomial_tails import ThresholdProbability
-from ellzero.certificates.exact_thresholds import answer_at, radius_bound
-from ellzero.certificates.radii import likely_one_class_p, two_class_near
+from ellzero.certificates.exact_thresholds import compute_at, radius_bound
+from ellzero.certificates.radii import guess_one_class_p, two_class_near
 from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery
-from ellzero.certificates.votes import least_count, likely_lower_bound, proved_radius
+from ellzero.certificates.votes import guess_lower_bound, least_count, proved_radius
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability
 from ellzero.core.schemas import Source, combine_sources
@@ -113,7 +113,7 @@ class ThresholdIndex:
                 return column.rows.scaled_ceiling(r)
             if column.end is not End.CUT:  # all further ones are the same
                 return column.last_scaled_ceiling
-        return answer_at(noise, r, _CEILING).units
+        return compute_at(noise, r, _CEILING).units
 
     @overload
     def radius(self, p: NDArray[Any], noise: Noise, d: int) -> RadiiResult: ...
@@ -136,7 +136,7 @@ class ThresholdIndex:
                 raise InvalidInput("p_b", "given only with a single probability p", p_b)
             return self._of_two(read_probability(p, "p"), read_probability(p_b, "p_b"), noise, d)
         if isinstance(p, Votes):
-            likely, source, _, _ = self._of_double(likely_lower_bound(p), noise, d)
+            likely, source, _, _ = self._of_double(guess_lower_bound(p), noise, d)
             proved = proved_radius(noise, p, d, likely, self._threshold_probabilities(noise))
             return self._with_thresholds(noise, proved, source, d)
         if isinstance(p, np.ndarray):
@@ -175,7 +175,7 @@ class ThresholdIndex:
         p_b = min(p_b, 1 - p)
         if p <= p_b or p_b == 0 or noise.is_flat:  # no row is needed
             return RadiusResult(None if p <= p_b else d, Source.TABLE)
-        likely = self._of_rational(likely_one_class_p(p, p_b), noise, d)
+        likely = self._of_rational(guess_one_class_p(p, p_b), noise, d)
         alone = self._of_rational(p, noise, d)
         if self.covers(noise, 1 - p_b, d):
             most = self._of_rational(1 - p_b, noise, d)
@@ -210,7 +210,7 @@ class ThresholdIndex:
             return self._with_thresholds(noise, computed_radius(noise, p, d), Source.COMPUTED, d)
         certified, end = position.passed, position.passed + position.ties
         exceeds = ExceedsQuery(p)
-        while certified < end and answer_at(noise, certified, exceeds):
+        while certified < end and compute_at(noise, certified, exceeds):
             certified += 1
         return self._with_thresholds(noise, certified - 1, Source.COMPUTED, d)
 
