@@ -141,7 +141,8 @@ def test_no_answer_in_time(tables: Asking) -> None:
 
 def test_a_service_that_asks_for_a_pause_gets_it() -> None:
     def told(value: str) -> float | None:
-        return Retries(1).wait(httpx2.Response(503, headers={"retry-after": value}))
+        request = httpx2.Request("GET", "http://127.0.0.1/v1/tables")
+        return Retries(1).wait(httpx2.Response(503, headers={"retry-after": value}, request=request))
 
     for seconds in (0, 1, 7, LONGEST_WAIT):
         wait = told(f"{seconds:.0f}")
@@ -232,6 +233,25 @@ def test_an_error_page_of_something_in_between(tables: Asking) -> None:
     with scripted(page) as server, pytest.raises(ServerFault) as caught:
         tables(server.url, retries=0)
     assert str(caught.value) == "the service answered Told (HTTP 502, request xyz)"
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b'{"type": "about:blank", "title": "Too much", "status": 200}', "Too much"),
+        (b'{"title": "Too much", "allowed": ["application/json", "application/x-npy"]}', "Too much"),
+        (b'{"title": ["Too much"]}', "the service answered Told"),
+        (b'["Too much"]', "the service answered Told"),
+        (b"null", "the service answered Told"),
+        (b"[" * 100_000, "the service answered Told"),
+    ],
+)
+def test_a_problem_of_something_in_between(tables: Asking, body: bytes, detail: str) -> None:
+    with scripted(http(413, body)) as server, pytest.raises(ProblemReply) as caught:
+        tables(server.url, retries=0)
+    assert str(caught.value) == f"{detail} (HTTP 413)"
+    assert caught.value.problem.instance == "/v1/tables"
+    assert caught.value.request_id is None
 
 
 @pytest.mark.parametrize(
@@ -405,7 +425,18 @@ def test_one_async_client_serves_many_tasks() -> None:
     assert found == {number: f"{number}/1009" for number in range(1, 300)}
 
 
-PROBLEM = Problem(422, "invalid-input", "p must be less", "abc", "p", 2, "less", 1.0, 2.0)
+PROBLEM = Problem(
+    type="urn:ellzero:problem:invalid-input",
+    title="Invalid value",
+    status=422,
+    detail="p must be less",
+    instance="/v1/radius",
+    request_id="abc",
+    field="p",
+    value=2,
+    allowed="less",
+    limit_seconds=1.0,
+)
 
 
 @pytest.mark.parametrize(
@@ -415,7 +446,10 @@ PROBLEM = Problem(422, "invalid-input", "p must be less", "abc", "p", 2, "less",
         ServerUnreachable("http://host", "refused"),
         RequestTimeout("http://host", 1.5),
         BadReply("http://host", "no JSON"),
-        *(kind(PROBLEM) for kind in (ProblemReply, RejectedInput, TooCostly, NotAuthorised, Overloaded, ServerFault)),
+        *(
+            kind(PROBLEM, 2.0)
+            for kind in (ProblemReply, RejectedInput, TooCostly, NotAuthorised, Overloaded, ServerFault)
+        ),
     ],
 )
 def test_errors_say_one_line_and_survive_the_way_back_from_a_worker(error: ClientError) -> None:

@@ -1,23 +1,23 @@
 """Replies read into answers or errors. Nothing of httpx2's or pydantic's own errors leaves here."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import httpx2
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from ellzero.client.errors import (
     BadReply,
     ClientError,
-    Problem,
     RequestTimeout,
     ServerUnreachable,
     one_line,
     problem_reply,
 )
-from ellzero.core.schemas import Source
+from ellzero.core.schemas import Problem, Source
 
 T = TypeVar("T")
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
@@ -49,7 +49,7 @@ def successful(response: httpx2.Response) -> httpx2.Response:
     if response.status_code < 400:
         to = response.headers.get("location")
         raise bad_reply(response, f"HTTP {response.status_code}" + (f", a redirection to {to}" if to else ""))
-    raise problem_reply(problem_in(response))
+    raise problem_reply(problem_in(response), retry_after(response))
 
 
 def retry_after(response: httpx2.Response) -> float | None:
@@ -83,38 +83,22 @@ def address(url: httpx2.URL) -> str:
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
-@dataclass(frozen=True)
-class _Told:
-    """A problem on the wire."""
-
-    type: str = "http"
-    title: str = ""
-    detail: str = ""
-    request_id: str | None = None
-    field: str | None = None
-    value: Any = None
-    allowed: str | None = None
-    limit_seconds: float | None = None
-
-
 def problem_in(response: httpx2.Response) -> Problem:
-    """The problem in a reply. Proxies answer with pages of their own, of which the status has to do."""
+    """The problem in a reply. A proxy's own page, or problem of fewer members, is completed from status and headers."""
+    members: dict[str, Any] = {
+        "type": "urn:ellzero:problem:http",
+        "title": "",
+        "detail": "",
+        "instance": response.url.path,
+        "request_id": response.headers.get("x-request-id", ""),
+    }
+    status = response.status_code
     try:
-        told = _adapter(_Told).validate_json(response.content)
-    except ValidationError:
-        told = _Told()
+        problem = _adapter(Problem).validate_python({**members, **from_json(response.content), "status": status})
+    except (ValueError, TypeError):  # not JSON, not an object, or members of other types
+        problem = Problem(**members, status=status)
     reason = response.reason_phrase or "an error without a reason"
-    return Problem(
-        response.status_code,
-        told.type.rpartition(":")[2],
-        one_line(told.detail or told.title) or f"the service answered {reason}",
-        told.request_id or response.headers.get("x-request-id"),
-        told.field,
-        told.value,
-        told.allowed,
-        told.limit_seconds,
-        retry_after(response),
-    )
+    return replace(problem, detail=one_line(problem.detail or problem.title) or f"the service answered {reason}")
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:

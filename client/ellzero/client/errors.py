@@ -19,10 +19,8 @@ Other statuses are plain ``ProblemReply``. Constructors take positional argument
 pickling on its way back from a worker process.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 from ellzero.core.errors import EllzeroError, InvalidInput
+from ellzero.core.schemas import Problem
 
 _LONGEST = 300
 
@@ -84,35 +82,21 @@ class JobEnded(ClientError, RuntimeError):
         return f"job {self.id} is {self.state}: {self.reason}"
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What the service said: an RFC 9457 problem. ``kind`` is the end of its type, such as "invalid-input".
+class ProblemReply(ClientError):
+    """The service answered with a `Problem`, whose most used members are attributes of the error as well.
 
-    ``field``, ``value`` and ``allowed`` are there for a wrong value, ``limit_seconds`` for a question that costs too
-    much, ``retry_after`` (seconds) where the service said when to come back.
+    ``retry_after`` is the number of seconds after which the service asked to try again, if it did.
     """
 
-    status: int
-    kind: str
-    detail: str
-    request_id: str | None = None
-    field: str | None = None
-    value: Any = None
-    allowed: str | None = None
-    limit_seconds: float | None = None
-    retry_after: float | None = None
-
-
-class ProblemReply(ClientError):
-    """The service answered with a `Problem`, whose fields are attributes of the error as well."""
-
-    def __init__(self, problem: Problem) -> None:
-        Exception.__init__(self, problem)  # `InvalidInput`, a base of `RejectedInput`, takes other arguments
+    def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
+        # Not super(): `InvalidInput`, a base of `RejectedInput`, takes other arguments.
+        Exception.__init__(self, problem, retry_after)
         self.problem = problem
+        self.retry_after = retry_after
         self.status = problem.status
         self.kind = problem.kind
         self.detail = problem.detail
-        self.request_id = problem.request_id
+        self.request_id = problem.request_id or None
         self.field = problem.field
         self.value = problem.value
         self.allowed = problem.allowed
@@ -127,10 +111,10 @@ class RejectedInput(ProblemReply, InvalidInput):  # type: ignore[misc]  # a brok
 
 
 class TooCostly(ProblemReply):
-    """The answer would take longer than the service allows: ``limit_seconds``, where it said so."""
+    """The answer would take longer than the service allows: ``limit_seconds``, if it said so."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
+        super().__init__(problem, retry_after)
         self.limit_seconds = problem.limit_seconds
 
 
@@ -139,18 +123,14 @@ class NotAuthorised(ProblemReply, PermissionError):
 
 
 class Overloaded(ProblemReply):
-    """The service cannot answer now; it may after ``retry_after`` seconds, where it said so."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.retry_after = problem.retry_after
+    """The service cannot answer now; it may after ``retry_after`` seconds, if it said so."""
 
 
 class ServerFault(ProblemReply):
     """The service, or something in front of it, failed. ``request_id`` finds the request in its log."""
 
 
-def problem_reply(problem: Problem) -> ProblemReply:
+def problem_reply(problem: Problem, retry_after: float | None) -> ProblemReply:
     """The error of the tree that stands for ``problem``."""
     kinds: dict[int, type[ProblemReply]] = {
         400: RejectedInput,
@@ -161,7 +141,7 @@ def problem_reply(problem: Problem) -> ProblemReply:
         503: Overloaded,
     }
     otherwise = ServerFault if problem.status >= 500 else ProblemReply
-    return kinds.get(problem.status, otherwise)(problem)
+    return kinds.get(problem.status, otherwise)(problem, retry_after)
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:

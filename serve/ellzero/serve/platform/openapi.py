@@ -7,7 +7,8 @@ from fastapi.params import Depends as Dependency
 from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import BaseModel
 
-from ellzero.serve.platform.problems import MEDIA_TYPE, ProblemDetails
+from ellzero.core.schemas import Problem
+from ellzero.serve.platform.problems import MEDIA_TYPE
 from ellzero.serve.platform.requests import check_query
 from ellzero.serve.platform.serialization import JSON, NPY
 
@@ -28,7 +29,7 @@ def route_dependencies(with_keys: bool) -> list[Dependency]:
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the problems that a route may answer with."""
     return {
-        status: {"model": ProblemDetails, "content": {MEDIA_TYPE: {}}, "description": "Problem details (RFC 9457)"}
+        status: {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": "Problem details (RFC 9457)"}
         for status in sorted({*_ALWAYS, *statuses})
     }
 

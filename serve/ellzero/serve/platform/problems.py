@@ -1,7 +1,6 @@
 """Errors as RFC 9457 problem details. One function maps domain errors to them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from ellzero.core.errors import InvalidInput
+from ellzero.core.schemas import Problem
 from ellzero.serve.platform.serialization import JsonResponse
 
 _TITLES = {
@@ -46,20 +46,8 @@ _KINDS = {
 MEDIA_TYPE = "application/problem+json"
 
 
-@dataclass(frozen=True)
-class ProblemDetails:
-    """The members of every problem (RFC 9457); a wrong value adds field, value and allowed."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    request_id: str
-
-
 class HttpProblem(Exception):
-    """A request that cannot be answered, and why."""
+    """A request that cannot be answered, and why; ``members`` are those of `Problem` that not every problem has."""
 
     def __init__(
         self,
@@ -67,26 +55,28 @@ class HttpProblem(Exception):
         detail: str,
         kind: str | None = None,
         headers: Mapping[str, str] | None = None,
-        **extra: Any,
+        **members: Any,
     ) -> None:
         super().__init__(status, detail)
         self.status = status
         self.detail = detail
         self.kind = kind or _KINDS.get(status, "http")
         self.headers = dict(headers or {})
-        self.extra = extra
+        self.members = members
 
     def response(self, path: str, request_id: str) -> JsonResponse:
         """Return the problem as the response to a request."""
-        body = {
-            "type": f"urn:ellzero:problem:{self.kind}",
-            "title": _TITLES_OF_KINDS.get(self.kind) or _TITLES.get(self.status, "Error"),
-            "status": self.status,
-            "detail": self.detail,
-            "instance": path,
-            "request_id": request_id,
-            **self.extra,
-        }
+        problem = Problem(
+            type=f"urn:ellzero:problem:{self.kind}",
+            title=_TITLES_OF_KINDS.get(self.kind) or _TITLES.get(self.status, "Error"),
+            status=self.status,
+            detail=self.detail,
+            instance=path,
+            request_id=request_id,
+            **self.members,
+        )
+        # A value that is missing is null; members that this problem does not have are left out.
+        body = {name: value for name, value in vars(problem).items() if value is not None or name in self.members}
         return JsonResponse(body, self.status, self.headers, MEDIA_TYPE)
 
 
