@@ -1,4 +1,4 @@
-"""The page in a browser: one service and one browser for each test module, a fresh page for each test."""
+"""The page in a browser: one service and one browser for all tests, a fresh page for each."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -10,20 +10,20 @@ from serve.page.service import page_service
 from serve.page.view import NewView, View, launch_browser, watch
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def service() -> Iterator[str]:
     """The address of a service with its default settings."""
     with page_service() as address:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with launch_browser() as started:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """What most tests share, since a browser keeps the scripts that it has compiled."""
     with browser.new_context() as shared:
