@@ -168,7 +168,10 @@ def test_a_damaged_shard_is_set_aside_and_computed_anew(ellzero: Ellzero, tmp_pa
         ("precompute --k 1 --alpha 0.5 --r 1:8 --out OUT", "--r is for --method paper; use --r-max"),
         ("precompute --k 1 --alpha 0.5 --method paper --out OUT", "the paper's method needs --d and --r"),
         ("precompute --k 1 --alpha 0.5 --method paper --d 5 --r 6 --out OUT", "--r must be an integer from 0 to 5"),
-        ("precompute --k 1 --alpha 0.5 --address h:1 --out there", "--out must be a whole path or a URI on a cluster"),
+        (
+            "precompute --k 1 --alpha 0.5 --address h:1 --out there",
+            "--out must be an absolute path or a URI that all machines",
+        ),
         ("precompute --k 1 --alpha 0.5 --out ''", "give --out, or --dry-run"),
         ("precompute --k 1 --alpha 0 --out OUT", "--alpha must be a rational number strictly between 0 and 1"),
         ("precompute --k 1 --alpha 0.5 --r-max '' --out OUT", "--r-max must be an integer from 0"),
@@ -183,11 +186,11 @@ def test_a_damaged_shard_is_set_aside_and_computed_anew(ellzero: Ellzero, tmp_pa
         ("precompute --k 1 --alpha 0.5 --workers 0 --out OUT", "--workers must be an integer from 1"),
         (
             "precompute --k 1 --alpha 0.5 --workers 2 --executor local --out OUT",
-            "--executor must be ray or auto where address or workers is given",
+            "--executor must be ray or auto if address or workers is given",
         ),
         (
             "precompute --k 1 --alpha 0.5 --workers 2 --address h:1 --out OUT",
-            "--workers must be left out where address is given",
+            "--workers must be left out if address is given",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Long work ends when somebody wishes it to, and only then."""
+"""Long work stops when it should, and only then."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from ellzero.certificates.single_threshold import complement
 from ellzero.core.cancellation import cancel_when, check_cancelled
 from ellzero.core.errors import Stopped
 
-# Minutes or hours each, if nobody stopped them.
+# Minutes or hours each, unless they are stopped.
 SLOW = Noise(1, "0.5000001")
 ENDLESS: dict[str, Callable[[], object]] = {
     "column": lambda: column(SLOW),
@@ -26,17 +26,17 @@ ENDLESS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("work", ENDLESS.values(), ids=ENDLESS)
-def test_work_ends_soon_after_it_is_wished(work: Callable[[], object]) -> None:
-    looks = 0
+def test_work_stops_soon_after_it_should(work: Callable[[], object]) -> None:
+    checks = 0
 
-    def wished() -> bool:
-        nonlocal looks
-        looks += 1
-        return looks > 20
+    def should_stop() -> bool:
+        nonlocal checks
+        checks += 1
+        return checks > 20
 
-    with cancel_when(wished), pytest.raises(Stopped):
+    with cancel_when(should_stop), pytest.raises(Stopped):
         work()
-    assert looks == 21
+    assert checks == 21
 
 
 def test_work_that_nobody_stops_has_its_result() -> None:
@@ -44,7 +44,7 @@ def test_work_that_nobody_stops_has_its_result() -> None:
         assert radius(Noise(255, "0.2"), "0.99", 150528) == 3
 
 
-def test_a_wish_is_for_its_own_block_and_thread() -> None:
+def test_cancellation_is_limited_to_its_block_and_thread() -> None:
     with cancel_when(lambda: True):
         other = threading.Thread(target=check_cancelled)
         other.start()

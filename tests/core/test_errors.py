@@ -19,6 +19,6 @@ for kind in EllzeroError.__subclasses__():
 
 
 def test_the_docstring_shows_the_tree_of_all_rooms() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
-    shown = re.findall(r"[├└]── (\w+)(?: \((\w+)\))?", errors.__doc__ or "")
-    assert sorted(f"{name} {base}".strip() for name, base in shown) == sorted(done.stdout.splitlines())
+    process = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    tree = re.findall(r"[├└]── (\w+)(?: \((\w+)\))?", errors.__doc__ or "")
+    assert sorted(f"{name} {base}".strip() for name, base in tree) == sorted(process.stdout.splitlines())

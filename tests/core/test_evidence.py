@@ -26,7 +26,7 @@ def test_lists_and_arrays_have_one_p_b_or_one_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("values", "message"),
     [
         ({}, "p must be given, or count and n instead; got None"),
         ({"p": 0.9, "count": 1, "n": 2}, "p must be given without count and n, or left out; got 'all of them'"),
@@ -45,7 +45,7 @@ def test_lists_and_arrays_have_one_p_b_or_one_each() -> None:
         ),
     ],
 )
-def test_values_that_do_not_go_together_are_refused(given: dict[str, Any], message: str) -> None:
+def test_values_that_do_not_go_together_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        read_evidence(**given)
+        read_evidence(**values)
     assert str(caught.value) == message

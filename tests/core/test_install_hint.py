@@ -1,4 +1,4 @@
-"""The command that a missing extra names works where this ellzero was installed from."""
+"""The command in the message for a missing extra works, wherever ellzero was installed from."""
 
 import shlex
 import subprocess
@@ -46,13 +46,13 @@ def test_it_names_what_ellzero_was_installed_from(
     if direct_url is not None:
         local = str(direct_url["url"]).replace("file:///", f"file://{tmp_path}/")
         direct_url = {**direct_url, "url": local}
-    shown = [word.replace(f"{tmp_path}/", "/") for word in requirement("plot", direct_url)]
-    assert shown == expected
+    arguments = [word.replace(f"{tmp_path}/", "/") for word in requirement("plot", direct_url)]
+    assert arguments == expected
 
 
 def test_pip_takes_the_command_as_printed() -> None:
     """Only --dry-run is added, so that nothing is installed."""
-    done = subprocess.run(
+    process = subprocess.run(
         [*shlex.split(install_hint("plot")), "--dry-run", "--quiet"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr

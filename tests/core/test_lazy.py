@@ -52,5 +52,5 @@ import sys
 from ellzero.{room} import {attribute}
 print([module for module in {heavy!r} if module in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"

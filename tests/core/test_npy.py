@@ -1,4 +1,4 @@
-"""`.npy` bytes: what numpy writes is read, what numpy reads is written, and nothing else gets in."""
+"""`.npy` bytes: what numpy writes can be read, numpy can read what is written, and anything else is refused."""
 
 from io import BytesIO
 
@@ -9,7 +9,7 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.npy import read_npy, write_npy
 
 
-def saved(array: object) -> bytes:
+def save(array: object) -> bytes:
     stream = BytesIO()
     np.save(stream, np.asanyarray(array), allow_pickle=True)
     return stream.getvalue()
@@ -19,15 +19,15 @@ def saved(array: object) -> bytes:
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (1, 2, 3), ()])
 def test_what_numpy_saved_is_read_in_native_byte_order(dtype: str, shape: tuple[int, ...]) -> None:
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
-    read = read_npy(saved(array))
-    assert np.array_equal(read, array)
-    assert read.shape == shape
-    assert read.dtype == array.dtype.newbyteorder("=")
+    result = read_npy(save(array))
+    assert np.array_equal(result, array)
+    assert result.shape == shape
+    assert result.dtype == array.dtype.newbyteorder("=")
 
 
 def test_what_is_written_is_what_numpy_saves() -> None:
     array = np.array([[0.5, 0.25], [1.0, 0.0]])
-    assert write_npy(array) == saved(array)
+    assert write_npy(array) == save(array)
     assert np.array_equal(read_npy(write_npy(array), dtype=np.float64, dimensions=2), array)
 
 
@@ -37,14 +37,14 @@ def test_what_is_written_is_what_numpy_saves() -> None:
         (b"seventeen bytes !", "is not a .npy file (17 bytes)"),
         (b"", "is not a .npy file (0 bytes)"),
         (b"\x93NUMPY\x01\x00\x10\x00{'descr': 1/0   }", "is not a .npy file (27 bytes)"),
-        (saved(np.array([object()])), "is an array of object"),
-        (saved(np.array(["text"])), "is an array of <U4"),
-        (saved(np.array([1j])), "is an array of complex128"),
-        (saved(np.array([1], np.int32)), "is an array of int32, not float64"),
-        (saved(np.ones((2, 2))), "has 2 dimensions"),
-        (saved(np.ones(4))[:-1], "has 31 bytes of values for the shape (4,)"),
-        (saved(np.ones(4)) + b"x", "has 33 bytes of values for the shape (4,)"),
-        (saved(np.ones(0)), "has 0 bytes of values for the shape (0,)"),
+        (save(np.array([object()])), "is an array of object"),
+        (save(np.array(["text"])), "is an array of <U4"),
+        (save(np.array([1j])), "is an array of complex128"),
+        (save(np.array([1], np.int32)), "is an array of int32, not float64"),
+        (save(np.ones((2, 2))), "has 2 dimensions"),
+        (save(np.ones(4))[:-1], "has 31 bytes of values for the shape (4,)"),
+        (save(np.ones(4)) + b"x", "has 33 bytes of values for the shape (4,)"),
+        (save(np.ones(0)), "has 0 bytes of values for the shape (0,)"),
     ],
 )
 def test_anything_else_is_refused_in_one_line(data: bytes, wrong: str) -> None:
@@ -55,6 +55,6 @@ def test_anything_else_is_refused_in_one_line(data: bytes, wrong: str) -> None:
 
 def test_fortran_order_and_too_many_dimensions_are_refused() -> None:
     with pytest.raises(InvalidInput, match="is in Fortran order"):
-        read_npy(saved(np.asfortranarray(np.ones((2, 3)))))
+        read_npy(save(np.asfortranarray(np.ones((2, 3)))))
     with pytest.raises(InvalidInput, match="has 9 dimensions"):
-        read_npy(saved(np.ones((1,) * 9)))
+        read_npy(save(np.ones((1,) * 9)))

@@ -76,12 +76,12 @@ def test_on_a_terminal_there_is_a_bar() -> None:
         [sys.executable, "-c", code], stderr=theirs, stdout=theirs, env={**os.environ, "TERM": "xterm"}
     ):
         os.close(theirs)
-        shown = b""
+        output = b""
         try:
             while piece := os.read(ours, 4_096):
-                shown += piece
+                output += piece
         except OSError:  # the other end is closed
             pass
     os.close(ours)
-    assert "3 steps" in shown.decode()
-    assert "100%" in shown.decode()
+    assert "3 steps" in output.decode()
+    assert "100%" in output.decode()

@@ -11,7 +11,7 @@ from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, fa
 from ellzero.cli.parameters import Command, IntegerParam, placement_options
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.execution.executors import WorkerResources
-from ellzero.core.execution.placement import Placement, stops_cleanly
+from ellzero.core.execution.placement import Placement, explain_interruption
 from ellzero.core.numbers import read_integer
 from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
@@ -149,14 +149,16 @@ def _certify(
     run: DatasetRun, store: ResultStore, wanted: list[range], seconds: float, place: Placement, cores: int
 ) -> None:
     settings, missing = run.settings, sum(map(len, wanted))
-    name = place.name(seconds)
+    name = place.choose_executor(seconds)
     announce(f"{count_noun(missing, 'input')}, at most {settings.n:,} votes each", seconds)
     done = drawn = 0
     missing_inputs = {index for part in wanted for index in part}
     # The executor ends first, and its workers with it: then the store holds all that is kept.
     with (
-        stops_cleanly(lambda: f"after {len(missing_inputs & store.present()):,} of {missing:,} inputs", store.uri),
-        place.executor(seconds) as executor,
+        explain_interruption(
+            lambda: f"after {len(missing_inputs & store.present()):,} of {missing:,} inputs", store.uri
+        ),
+        place.make_executor(seconds) as executor,
         show_progress(missing, "inputs") as bar,
     ):
         share = WorkerResources(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ellzero.cli.parameters import Command, Radii, placement_options
-from ellzero.core.execution.placement import Placement, stops_cleanly
+from ellzero.core.execution.placement import Placement, explain_interruption
 from ellzero.core.install_hint import install_hint
 from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun, format_duration
@@ -90,7 +90,7 @@ def precompute_command(
 
 
 def _describe(plan: GridPlan, place: Placement) -> None:
-    name = place.name(plan.seconds)
+    name = place.choose_executor(plan.seconds)
     cores = 1 if name == "local" else place.cores()
     click.echo(f"columns  {plan.columns:,} to compute, {plan.columns_present:,} of {plan.columns_wanted:,} present")
     click.echo(f"cells    about {plan.rows:,}")
@@ -121,15 +121,17 @@ def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> 
     if not plan.tasks:
         click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are there already")
         return
-    name = place.name(plan.seconds)
+    name = place.choose_executor(plan.seconds)
     if name == "local" and place.lacks_ray(plan.seconds):
         notify(f"on one core only; Ray would use all of them: {install_hint('cluster')}")
     with ExitStack() as starting:
-        executor = starting.enter_context(place.executor(plan.seconds))
+        executor = starting.enter_context(place.make_executor(plan.seconds))
         running = starting.pop_all()
     # The executor ends first, so that no task writes any more when columns are counted.
     with (
-        stops_cleanly(lambda: f"after {_count_complete(plan, table):,} of {plan.columns:,} columns", table.store.uri),
+        explain_interruption(
+            lambda: f"after {_count_complete(plan, table):,} of {plan.columns:,} columns", table.store.uri
+        ),
         running,
     ):
         workers = executor.workers
@@ -164,7 +166,7 @@ def _run_paper(
         cells = lee2019_run.without_present(cells, table)
     seconds = sum(lee2019_run.expected_seconds(cell) for cell in cells)
     pieces = sum(len(cell.ranges()) for cell in cells)
-    name = place.name(seconds)
+    name = place.choose_executor(seconds)
     cores = 1 if name == "local" else place.cores()
     wall = f"about {format_duration(seconds / cores)} on {count_noun(cores, 'core')} (executor {name})"
     if dry_run or table is None:
@@ -176,8 +178,8 @@ def _run_paper(
     notify(f"{count_noun(len(cells), 'cell')} in {count_noun(pieces, 'task')}, {wall}")
     done = 0
     with (
-        place.executor(seconds) as executor,
-        stops_cleanly(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
+        place.make_executor(seconds) as executor,
+        explain_interruption(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
         show_progress(round(1e3 * seconds), "tasks", seconds / cores) as bar,
     ):
         tasks = 0

@@ -1,6 +1,6 @@
-"""Long work that can be told to stop from outside, whatever it was expected to take.
+"""Stopping long work from outside, whatever it was expected to take.
 
-Whoever computes for others says when to stop; the engine's loops look now and then, which costs next to nothing.
+The caller says when to stop; the engine's loops check now and then, which costs next to nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,30 +9,30 @@ from contextvars import ContextVar
 
 from ellzero.core.errors import Stopped
 
-# How many steps a loop may take between two looks: of balls, a microsecond each, or of integers of any size.
+# How many steps a loop may take between two checks: in balls, a microsecond each, or in integers of any size.
 BALL_STEPS, EXACT_STEPS = 512, 16
 
-_wished: ContextVar[Callable[[], bool] | None] = ContextVar("ellzero_stop_wished", default=None)
+_should_stop: ContextVar[Callable[[], bool] | None] = ContextVar("ellzero_should_stop", default=None)
 
 
 @contextmanager
-def cancel_when(wished: Callable[[], bool]) -> Iterator[None]:
-    """ThreadPool inside the block raises `Stopped` soon after ``wished()`` has become true, in this thread only.
+def cancel_when(should_stop: Callable[[], bool]) -> Iterator[None]:
+    """Make work inside the block raise `Stopped` soon after ``should_stop()`` becomes true, in this thread only.
 
     >>> with cancel_when(lambda: True):
     ...     check_cancelled()
     Traceback (most recent call last):
     ellzero.core.errors.Stopped: stopped before there was a result
     """
-    token = _wished.set(wished)
+    token = _should_stop.set(should_stop)
     try:
         yield
     finally:
-        _wished.reset(token)
+        _should_stop.reset(token)
 
 
 def check_cancelled() -> None:
-    """Raise `Stopped` if somebody wishes this work to end."""
-    wished = _wished.get()
-    if wished is not None and wished():
+    """Raise `Stopped` if this work should stop."""
+    should_stop = _should_stop.get()
+    if should_stop is not None and should_stop():
         raise Stopped

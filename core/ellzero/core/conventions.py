@@ -1,14 +1,14 @@
-"""What K, α and r mean, and the defaults of everything: stated once, and repeated wherever a result is shown."""
+"""What K, α and r mean, and all default values: defined once, and repeated wherever a result is shown."""
 
 from dataclasses import asdict, dataclass
 from typing import Final
 
 DEFAULT_FAILURE: Final = "0.001"
-"""The probability that a certificate is false, where nobody says otherwise."""
+"""The largest probability that a certificate is false."""
 DEFAULT_POWER: Final = "0.9"
-"""The probability with which planned votes certify the input that they were planned for."""
+"""The probability with which a planned number of votes certifies the input it was planned for."""
 DEFAULT_N0: Final = 100
-"""Votes that choose a class."""
+"""Votes that choose the class."""
 DEFAULT_N: Final = 100_000
 """Votes that certify it."""
 DEFAULT_PREDICT_N: Final = 1_000

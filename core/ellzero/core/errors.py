@@ -15,10 +15,9 @@ The tree::
     ├── WorkersLost (RuntimeError)            workers of a Ray cluster that could not do the work
     ├── MissingExtra (ImportError)            an optional dependency that is not installed
     ├── Stopped                               work that was stopped before it had a result
-    └── Inconsistent (ArithmeticError)        an identity that must hold does not: a defect, never a user's mistake
+    └── Inconsistent (ArithmeticError)        an identity that must hold does not: a bug, never a user's mistake
 
-Constructors take positional arguments only, so that an error survives pickling on its way back from a
-worker process.
+Constructors take positional arguments only, so that an error survives pickling on its way back from a worker process.
 """
 
 from fractions import Fraction
@@ -50,7 +49,7 @@ class InvalidInput(EllzeroError, ValueError):
 
 
 class MissingExtra(EllzeroError, ImportError):
-    """``what`` needs the optional dependencies of ``ellzero[extra]``; ``module`` is the one that was missed."""
+    """``what`` needs the optional dependencies of ``ellzero[extra]``; ``module`` is the missing one."""
 
     def __init__(self, what: str, extra: str, module: str = "") -> None:
         super().__init__(what, extra, module)
@@ -64,18 +63,18 @@ class MissingExtra(EllzeroError, ImportError):
 
 
 class Stopped(EllzeroError):
-    """Somebody wished this work to end, see `ellzero.core.cancellation`."""
+    """The work was stopped from outside, see `ellzero.core.cancellation`."""
 
     def __str__(self) -> str:
         return "stopped before there was a result"
 
 
 class Inconsistent(EllzeroError, ArithmeticError):
-    """A checked identity failed, so no result is given."""
+    """A checked identity failed, so there is no result."""
 
 
 class StorageFailed(EllzeroError):
-    """The storage under ``uri`` refused, for ``reason``."""
+    """The storage at ``uri`` failed, for this ``reason``."""
 
     def __init__(self, uri: str, reason: str) -> None:
         super().__init__(uri, reason)
@@ -87,7 +86,7 @@ class StorageFailed(EllzeroError):
 
 
 class ClusterUnreachable(EllzeroError, ConnectionError):
-    """Nothing answers at ``address`` as the head of a Ray cluster does."""
+    """No head of a Ray cluster answers at ``address``."""
 
     def __init__(self, address: str) -> None:
         super().__init__(address)

@@ -1,8 +1,8 @@
-"""What a radius is certified from, checked once for commands, clients and the service: which values go together.
+"""What a radius is certified from. Which values go together is checked here, for commands, clients and the service.
 
-Either a lower bound ``p`` of the top class's probability, perhaps with an upper bound ``p_b`` of every other class's;
-or ``count`` of ``n`` votes for the top class at failure probability ``failure``. Single numbers, lists, or arrays.
-Whether a number lies in its range is left to `ellzero.core.numbers`, where it is read exactly.
+Either a lower bound ``p`` on the probability of the top class, optionally with an upper bound ``p_b`` on that of every
+other class; or ``count`` of ``n`` votes for the top class at failure probability ``failure``. Values may be single
+numbers, lists or arrays. Whether a number is in its range is checked by `ellzero.core.numbers`, which reads it exactly.
 """
 
 import sys
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Use `read_evidence`. Exactly one of ``p`` and ``count`` is given, ``n`` iff ``count`` is, ``p_b`` only with p."""
+    """Made by `read_evidence`. Has exactly one of ``p`` and ``count``, ``n`` iff ``count``, and ``p_b`` only with p."""
 
     p: Any = None
     p_b: Any = None
@@ -42,9 +42,9 @@ class Evidence:
 def read_evidence(
     p: Any = None, p_b: Any = None, count: Any = None, n: Any = None, failure: RationalLike | None = None
 ) -> Evidence:
-    """The evidence that these values are, None for what is not given; `InvalidInput` if they do not go together.
+    """These values as evidence, None for those left out; raises `InvalidInput` if they do not go together.
 
-    A list ``p_b`` must be as long as the list p, and an array of the shape of the array p. Costs a microsecond.
+    A list ``p_b`` must be as long as the list p, and an array must have the shape of the array p. Takes a microsecond.
     """
     check_fields(p is not None, p_b, count is not None, n, failure)
     name, values = ("p", p) if count is None else ("count", count)
@@ -64,7 +64,7 @@ def read_evidence(
 
 
 def check_fields(has_p: bool, p_b: object, has_count: bool, n: object, failure: object) -> None:
-    """Refuse fields that do not go together: p, with p_b perhaps; or count and n, with failure perhaps."""
+    """Raise `InvalidInput` unless the fields are p, optionally with p_b; or count and n, optionally with failure."""
     if not has_p and not has_count and n is None:
         raise InvalidInput("p", "given, or count and n instead", None)
     if has_p and (has_count or n is not None):
@@ -78,7 +78,7 @@ def check_fields(has_p: bool, p_b: object, has_count: bool, n: object, failure: 
 
 
 def is_array(value: object) -> "TypeGuard[NDArray[Any]]":
-    """Whether ``value`` is a numpy array. If numpy has not been imported there is none, and it is not imported here."""
+    """Whether ``value`` is a numpy array. Does not import numpy: if nobody has, ``value`` is not an array."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
 

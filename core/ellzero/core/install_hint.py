@@ -1,8 +1,8 @@
-"""The command that installs an optional dependency of this very ellzero.
+"""The command that installs an optional dependency of this installation of ellzero.
 
-``pip install 'ellzero[predict]'`` alone would fetch the newest torch, which is gigabytes for GPUs, and finds nothing
-where ellzero is not on an index. So the command brings the constraints that ellzero was tested with, and names the
-checkout, archive or repository that this ellzero was installed from, if there is one.
+``pip install 'ellzero[predict]'`` alone would fetch the newest torch, gigabytes built for GPUs, and fails where ellzero
+is not on an index. So the command passes the constraints that ellzero was tested with, and names the checkout, archive
+or repository that ellzero was installed from, if there is one.
 """
 
 import json
@@ -19,13 +19,13 @@ CONSTRAINTS = Path(__file__).with_name("constraints.txt")
 
 
 def install_hint(extra: str) -> str:
-    """The shell command that adds what ``ellzero[extra]`` needs to the environment that is running."""
+    """The shell command that installs what ``ellzero[extra]`` needs in this environment."""
     constraint = ["--constraint", str(CONSTRAINTS.resolve())] if CONSTRAINTS.exists() else []
-    return shlex.join([*_pip(), "install", *constraint, *requirement(extra, _installed_from())])
+    return shlex.join([*_pip_command(), "install", *constraint, *requirement(extra, _read_direct_url())])
 
 
 def requirement(extra: str, direct_url: dict[str, object] | None) -> list[str]:
-    """pip's arguments for ``ellzero[extra]``, given its ``direct_url.json``: None if it was installed from an index.
+    """pip's arguments for ``ellzero[extra]``; ``direct_url`` is its ``direct_url.json``, None if it came from an index.
 
     The file's fields are those of the specification "Recording the Direct URL Origin of installed distributions".
     """
@@ -47,15 +47,15 @@ def requirement(extra: str, direct_url: dict[str, object] | None) -> list[str]:
             return [f"ellzero[{extra}] @ {url}"]
 
 
-def _pip() -> list[str]:
-    """``pip``, if that is the one of this environment."""
-    found = shutil.which("pip")
-    if found is not None and Path(found).parent == Path(sys.executable).parent:
+def _pip_command() -> list[str]:
+    """``pip`` if that is this environment's, otherwise ``python -m pip``."""
+    pip = shutil.which("pip")
+    if pip is not None and Path(pip).parent == Path(sys.executable).parent:
         return ["pip"]
     return [sys.executable, "-m", "pip"]
 
 
-def _installed_from() -> dict[str, object] | None:
+def _read_direct_url() -> dict[str, object] | None:
     text = distribution("ellzero").read_text("direct_url.json")
     if text is None:
         return None

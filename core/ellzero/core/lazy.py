@@ -1,7 +1,7 @@
-"""Packages that load a name when it is first used, so that asking for one class does not load torch.
+"""Packages that load a name when it is first used, so that importing one class does not load torch.
 
-A package's public names stand once, in its ``__init__.pyi``: type checkers read it, and so does `attach_stub` (the
-manner of SPEC 1 and of its library lazy_loader, which cannot take names from other packages).
+A package's public names are listed once, in its ``__init__.pyi``: type checkers read it, and so does `attach_stub`
+(as in SPEC 1 and its library lazy_loader, which cannot take names from other packages).
 """
 
 import ast
@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 
 from ellzero.core.errors import MissingExtra
 
-Attached: TypeAlias = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+PackageAttributes: TypeAlias = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
-def attach_stub(package: str, filename: str, extra: str | None = None) -> Attached:
+def attach_stub(package: str, filename: str, extra: str | None = None) -> PackageAttributes:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose ``__init__.pyi`` imports its public names.
 
-    A name whose module lacks a dependency raises `MissingExtra`, which says that ``ellzero[extra]`` brings it.
+    If a name's module needs a dependency that is missing, `MissingExtra` says how to install ``ellzero[extra]``.
     """
     tree = ast.parse(Path(filename).with_suffix(".pyi").read_text(encoding="utf-8"))
     modules = {

@@ -1,7 +1,7 @@
-"""Arrays as the bytes of `.npy` files, and back: the one place where they are written and read.
+"""Writing arrays as the bytes of `.npy` files, and reading them back.
 
-Reading interprets nothing but the header: an array of Python objects, which could run code, is refused before any
-value is looked at. This module needs numpy; import it where there is an array.
+Reading interprets the header only: an array of Python objects, which could run code, is refused before any value is
+read. This module needs numpy; import it only where there is an array.
 """
 
 from io import BytesIO
@@ -19,7 +19,7 @@ _MOST_DIMENSIONS = 8
 
 
 class InvalidNpy(InvalidInput):
-    """``field`` must be ``allowed``, and what is there ``value``, such as "is not a .npy file (17 bytes)"."""
+    """``field`` must be ``allowed``; ``value`` says what it is instead, such as "is not a .npy file (17 bytes)"."""
 
     def __str__(self) -> str:
         return f"{self.field} must be {self.allowed}; this one {self.value}"
@@ -40,28 +40,28 @@ def read_npy(
     field: str = "body",
     allowed: str = "a .npy file of integers, booleans or floats in C order",
 ) -> NDArray[Any]:
-    """The array in a `.npy` file, in this machine's byte order; nothing of its size is made before it is checked.
+    """The array in a `.npy` file, in this machine's byte order; no memory is allocated before the header is checked.
 
-    It must have this ``dtype`` (any of integers, booleans and floats by default), this number of ``dimensions`` (at
-    most 8 by default), C order, and all its values, at least one. Otherwise `InvalidNpy` says that ``field`` must be
-    ``allowed``, and what is wrong. The result may share memory with ``data``, and is then read-only.
+    It must have this ``dtype`` (by default any of integers, booleans and floats), this number of ``dimensions`` (by
+    default at most 8), C order, at least one value, and all values its shape promises. Otherwise `InvalidNpy` says that
+    ``field`` must be ``allowed``, and what is wrong. The result may share memory with ``data``; it is then read-only.
     """
     stream = BytesIO(data)
     try:
-        shape, fortran_order, stored = _HEADERS[npy.read_magic(stream)](stream)
+        shape, fortran_order, header_dtype = _HEADERS[npy.read_magic(stream)](stream)
     except Exception:  # numpy evaluates headers as Python literals, and fails in many ways
         raise InvalidNpy(field, allowed, f"is not a .npy file ({len(data):,} bytes)") from None
-    native = stored.newbyteorder("=")
-    if stored.hasobject or stored.kind not in "biuf":
-        raise InvalidNpy(field, allowed, f"is an array of {stored}")
+    native = header_dtype.newbyteorder("=")
+    if header_dtype.hasobject or header_dtype.kind not in "biuf":
+        raise InvalidNpy(field, allowed, f"is an array of {header_dtype}")
     if dtype is not None and native != np.dtype(dtype):
-        raise InvalidNpy(field, allowed, f"is an array of {stored}, not {np.dtype(dtype)}")
+        raise InvalidNpy(field, allowed, f"is an array of {header_dtype}, not {np.dtype(dtype)}")
     if len(shape) > _MOST_DIMENSIONS or dimensions not in (None, len(shape)):
         raise InvalidNpy(field, allowed, f"has {len(shape)} dimensions")
     if fortran_order and len(shape) > 1:
         raise InvalidNpy(field, allowed, "is in Fortran order")
     values = memoryview(data)[stream.tell() :]
-    if not values or len(values) != prod(shape) * stored.itemsize:
+    if not values or len(values) != prod(shape) * header_dtype.itemsize:
         shown = shape if max(shape, default=0) < 2**63 else "in its header"  # Python does not print thousands of digits
         raise InvalidNpy(field, allowed, f"has {len(values):,} bytes of values for the shape {shown}")
-    return np.frombuffer(values, stored).reshape(shape).astype(native, copy=False)
+    return np.frombuffer(values, header_dtype).reshape(shape).astype(native, copy=False)

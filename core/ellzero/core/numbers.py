@@ -1,4 +1,4 @@
-"""Reading what a caller wrote as exact numbers, with one clear message when it cannot be one."""
+"""Reading the numbers that callers write exactly, with one clear message for what is not a number in its range."""
 
 import operator
 import re
@@ -12,11 +12,11 @@ from ellzero.core.errors import InvalidInput
 
 RationalLike: TypeAlias = str | int | float | Fraction | Decimal
 
-# Longer text or larger exponents would only serve to exhaust memory while the fraction is built.
+# Longer text or larger exponents could exhaust memory while the fraction is built.
 _MAX_TEXT = 4_000
 _MAX_EXPONENT = 4_000
 _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?(?P<exponent>\d{1,9}))?)", re.ASCII)
-# What people write: read at once, since Fraction would take it apart by a pattern of its own.
+# The usual form, read at once: Fraction would match it against a slower pattern of its own.
 _DECIMAL = re.compile(r"(?P<whole>\d{1,40})\.(?P<digits>\d{1,40})", re.ASCII)
 
 MAX_DIMENSION = 2**31 - 1
@@ -42,9 +42,9 @@ def read_dimension(value: object) -> int:
 
 
 def read_exact(value: object, field: str, allowed: str) -> Fraction:
-    """``value`` as the rational it is; a float, of any width, is its exact binary value."""
+    """``value`` as a rational; a float of any width counts as its exact binary value."""
     if type(value) is str:
-        return _parsed(value, field, allowed)
+        return _parse(value, field, allowed)
     if isinstance(value, Rational) or not isinstance(value, Real):
         return read_shortest(value, field, allowed)
     try:
@@ -55,26 +55,26 @@ def read_exact(value: object, field: str, allowed: str) -> Fraction:
 
 
 def read_shortest(value: object, field: str, allowed: str) -> Fraction:
-    """``value`` as the rational it was written as; a float is its shortest decimal (0.1 is 1/10)."""
+    """``value`` as the rational it was written as; a float counts as its shortest decimal (0.1 is 1/10)."""
     if isinstance(value, bool):
         raise InvalidInput(field, allowed, value)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float) and isfinite(value):
-        return _parsed(float.__repr__(value), field, allowed)
+        return _parse(float.__repr__(value), field, allowed)
     if isinstance(value, Decimal):
         if not value.is_finite() or abs(value.adjusted()) > _MAX_EXPONENT:
             raise InvalidInput(field, allowed, value)
         return Fraction(value)
     if isinstance(value, str):
-        return _parsed(value, field, allowed)
+        return _parse(value, field, allowed)
     if isinstance(value, Real) and not isinstance(value, float):  # numpy's float32 and so on, as they print
-        return _parsed(str(value), field, allowed)
+        return _parse(str(value), field, allowed)
     raise InvalidInput(field, allowed, value)
 
 
 def read_probability(value: object, field: str) -> Fraction:
-    """``value`` as an exact rational in [0, 1]; a float is its exact binary value."""
+    """``value`` as an exact rational in [0, 1]; a float counts as its exact binary value."""
     allowed = "a number from 0 to 1"
     number = read_exact(value, field, allowed)
     if not 0 <= number.numerator <= number.denominator:
@@ -83,7 +83,7 @@ def read_probability(value: object, field: str) -> Fraction:
 
 
 def read_failure(value: object, field: str = "failure") -> Fraction:
-    """``value`` as an exact rational strictly between 0 and 1; a float is its shortest decimal."""
+    """``value`` as an exact rational strictly between 0 and 1; a float counts as its shortest decimal."""
     allowed = "a number strictly between 0 and 1"
     number = read_shortest(value, field, allowed)
     if not 0 < number < 1:
@@ -92,7 +92,7 @@ def read_failure(value: object, field: str = "failure") -> Fraction:
 
 
 def read_positive(value: object, field: str) -> Fraction:
-    """``value`` as an exact rational above 0; a float is its exact binary value."""
+    """``value`` as an exact rational above 0; a float counts as its exact binary value."""
     allowed = "a finite number above 0"
     number = read_exact(value, field, allowed)
     if number <= 0:
@@ -100,7 +100,7 @@ def read_positive(value: object, field: str) -> Fraction:
     return number
 
 
-def _parsed(text: str, field: str, allowed: str) -> Fraction:
+def _parse(text: str, field: str, allowed: str) -> Fraction:
     plain = _DECIMAL.fullmatch(text)
     if plain is not None:
         whole, digits = plain.groups()

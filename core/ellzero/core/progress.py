@@ -1,4 +1,4 @@
-"""Progress of long work: a live bar on a terminal; elsewhere a line every ten seconds, even if no step has ended."""
+"""Progress of long work: a live bar on a terminal; otherwise a line every ten seconds, even before a step ends."""
 
 import sys
 import threading
@@ -20,18 +20,18 @@ _WORTH_SHOWING = 1.0
 
 
 def notify(text: str) -> None:
-    """A line for the person at the terminal, apart from the output."""
+    """Print a line to the standard error, so that it does not mix with the output."""
     print(f"ellzero: {text}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def announce(what: str, seconds: float) -> None:
-    """Say before long work starts what it will take."""
+    """Say how long the work will take, if that is worth saying."""
     if seconds > _WORTH_ANNOUNCING:
         notify(f"{what}: about {format_duration(seconds)}")
 
 
 class Progress:
-    """Counts ``total`` expected steps. Use `show_progress`."""
+    """Counts steps out of an expected ``total``. Made by `show_progress`."""
 
     def __init__(self, total: float, unit: str, expected_seconds: float | None = None) -> None:
         self._total = max(1e-9, total)
@@ -42,7 +42,7 @@ class Progress:
         self._done: int | None = None
 
     def advance(self, steps: float = 1, done: int | None = None) -> None:
-        """``steps`` of the expected total have passed; ``done`` is the real count so far, if it differs."""
+        """Count ``steps`` more of the expected total; ``done`` is the real count so far, if it differs."""
         self._steps = min(self._total, self._steps + steps)
         self._done = done
 
@@ -57,7 +57,7 @@ class Progress:
         return f"{done:,} {self._unit}, {done / max(1e-9, elapsed):,.0f}/s"
 
     def seconds_left(self) -> float | None:
-        """About how long it will still take: by the steps so far, or before the first one as was expected."""
+        """An estimate from the rate so far, or from the expected time while no step has ended; None without either."""
         elapsed = time.perf_counter() - self._start
         if self._steps > 0:
             return elapsed * (1 - self.share) / self.share
@@ -65,7 +65,7 @@ class Progress:
 
 
 class _Bar(Progress):
-    """On a terminal."""
+    """Progress shown as a bar on a terminal."""
 
     def __init__(self, total: float, unit: str, expected_seconds: float | None, bar: "RichProgress") -> None:
         super().__init__(total, unit, expected_seconds)
@@ -79,9 +79,9 @@ class _Bar(Progress):
 
 @contextmanager
 def show_progress(total: float, unit: str, expected_seconds: float | None = None) -> Iterator[Progress]:
-    """A bar with rate and time left on a terminal; otherwise a line every ten seconds, from a thread of its own.
+    """Show a bar with rate and time left on a terminal; otherwise print a line every ten seconds, from a thread.
 
-    ``expected_seconds`` is what the time left is estimated by before the first step has ended.
+    Before the first step has ended, the time left is estimated from ``expected_seconds``.
     """
     if sys.stderr.isatty():
         with _rich_bar() as bar:
@@ -99,9 +99,9 @@ def show_progress(total: float, unit: str, expected_seconds: float | None = None
 
 
 def track(items: Iterable[T], total: float, unit: str, seconds: float, *, streaming: bool = False) -> Iterator[T]:
-    """The items, with progress if they are expected to take ``seconds`` that are worth it.
+    """Yield the items, with progress if they are expected to take more than a second.
 
-    Where results stream to the terminal as they come, they are the progress, and a bar would get between them.
+    Results that stream to the terminal are their own progress, and a bar would break them up.
     """
     if seconds <= _WORTH_SHOWING or (streaming and sys.stdout.isatty()):
         yield from items

@@ -1,7 +1,7 @@
-"""A place that holds files side by side: a local directory, or a prefix of an object store.
+"""Files in one place: a local directory, or a prefix of an object store.
 
-A file appears whole or not at all, and is durable once `Folder.write` has returned. Any number of processes may write,
-read and list at once.
+A file appears whole or not at all, and is durable once `Folder.write` returns. Any number of processes may write, read
+and list at once.
 """
 
 import os
@@ -17,16 +17,17 @@ from uuid import uuid4
 from pyarrow import ArrowException, fs
 
 from ellzero.core.errors import StorageFailed
+from ellzero.core.text import first_line
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _SCRATCH = re.compile(r"\.ellzero-[0-9a-f]{32}\.(tmp|run)")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
-# What a killed writer left behind is certainly no longer in use after so many days.
+# Days after which files left by a killed writer are certainly no longer in use.
 _SCRATCH_DAYS = {".tmp": 1, ".run": 90}
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
-# These show an object only when all of it has arrived; elsewhere a file is written aside and moved.
+# These show an object only once it has been uploaded whole; elsewhere a file is written under another name and moved.
 _OBJECT_STORES = tuple(
     getattr(fs, name) for name in ("S3FileSystem", "GcsFileSystem", "AzureFileSystem") if hasattr(fs, name)
 )
@@ -37,12 +38,12 @@ class Folder:
 
     def __init__(self, uri: str) -> None:
         self.uri = _SECRET.sub("", uri)  # as it is shown
-        self._given = uri
+        self._full_uri = uri
         if _URI.match(uri):
             try:
                 self._fs, self._path = fs.FileSystem.from_uri(uri)
             except (ArrowException, OSError, ValueError) as error:
-                reason = _SECRET.sub("", _first_line(error))
+                reason = _SECRET.sub("", _reason(error))
                 raise StorageFailed(self.uri, f"no such file system: {reason}") from None
         else:
             self._fs, self._path = fs.LocalFileSystem(), str(Path(uri).expanduser().absolute())
@@ -50,79 +51,79 @@ class Folder:
 
     @property
     def location(self) -> str:
-        """The URI, or the whole path of a local directory: the same place whatever a process's working directory is."""
-        return self._path if self._local else self._given
+        """The URI, or the absolute path of a local directory: the same in every working directory."""
+        return self._path if self._local else self._full_uri
 
     def files(self) -> dict[str, float]:
-        """Names and times of what lies here, as one pass sees it; a place that does not exist has nothing."""
-        info = self._asked(self._fs.get_file_info, self._path)
+        """The names and times of the files here, from one listing; empty if the place does not exist."""
+        info = self._call(self._fs.get_file_info, self._path)
         if info.type == fs.FileType.File:
             raise NotADirectoryError(self.uri)
-        listed = self._asked(self._fs.get_file_info, fs.FileSelector(self._path, allow_not_found=True))
-        return {entry.base_name: entry.mtime_ns / 1e9 if entry.mtime_ns else inf for entry in listed}
+        entries = self._call(self._fs.get_file_info, fs.FileSelector(self._path, allow_not_found=True))
+        return {entry.base_name: entry.mtime_ns / 1e9 if entry.mtime_ns else inf for entry in entries}
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file. FileNotFoundError if it is gone."""
+        """The bytes of a file. Raises FileNotFoundError if there is none."""
         try:
-            return self._asked(self._read_file, name)
+            return self._call(self._read_file, name)
         except StorageFailed as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise error.__cause__ from None
             raise
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a file here durably; it takes the place of one that has its name."""
-        self._asked(self._write_file, name, data)
+        """Write a file durably, replacing one of the same name."""
+        self._call(self._write_file, name, data)
 
     def size(self, name: str) -> int:
-        """How many bytes a file has."""
-        return int(self._asked(self._fs.get_file_info, self._at(name)).size or 0)
+        """The size of a file in bytes."""
+        return int(self._call(self._fs.get_file_info, self._at(name)).size or 0)
 
     def prepare(self) -> None:
-        """Make the place where files can be put, and see that they can."""
+        """Create the place if necessary, and check that files can be written there."""
         if isinstance(self._fs, _OBJECT_STORES):
             bucket = self._path.split("/")[0]
-            if self._asked(self._fs.get_file_info, bucket).type == fs.FileType.NotFound:
+            if self._call(self._fs.get_file_info, bucket).type == fs.FileType.NotFound:
                 raise StorageFailed(self.uri, f"there is no bucket {bucket}")
         if not self._local:
             return
-        self._asked(os.makedirs, self._path, exist_ok=True)
+        self._call(os.makedirs, self._path, exist_ok=True)
         with self.run_mark():
             pass
 
     def remove(self, names: list[str]) -> None:
-        """Delete files; those that are gone already are no matter."""
+        """Delete files; those that are already gone are ignored."""
         for name in names:
-            with _unless_gone():
-                self._asked(self._fs.delete_file, self._at(name))
+            with _ignore_missing():
+                self._call(self._fs.delete_file, self._at(name))
 
     def move(self, name: str, new_name: str) -> None:
-        """Give a file another name, unless it is gone already."""
-        with _unless_gone():
-            self._asked(self._fs.move, self._at(name), self._at(new_name))
+        """Rename a file, unless it is already gone."""
+        with _ignore_missing():
+            self._call(self._fs.move, self._at(name), self._at(new_name))
 
     def sweep(self) -> None:
-        """Remove what writers that were killed long ago have left behind."""
-        for name, modified in self.files().items():
+        """Delete files left behind by writers that were killed long ago."""
+        for name, mtime in self.files().items():
             days = _SCRATCH_DAYS.get(Path(name).suffix, 0)
-            if _SCRATCH.fullmatch(name) and time.time() - modified > days * 86_400:
+            if _SCRATCH.fullmatch(name) and time.time() - mtime > days * 86_400:
                 self.remove([name])
 
     @contextmanager
     def run_mark(self) -> Iterator[str | None]:
-        """A file that is there while a run lasts, by which workers see that they share the directory."""
+        """Keep a file here during the block, so that workers know that they see this directory. Yields its name."""
         if not self._local:
             yield None
             return
         name = f".ellzero-{uuid4().hex}.run"
-        self._asked(Path(self._at(name)).touch)
+        self._call(Path(self._at(name)).touch)
         try:
             yield name
         finally:
             Path(self._at(name)).unlink(missing_ok=True)
 
     def check_shared(self, mark: str | None) -> None:
-        """Raise unless the directory of this process is that of the process which made the mark."""
+        """Raise unless this process sees the directory in which the mark was made."""
         if mark is not None and not Path(self._at(mark)).exists():
             node = os.uname().nodename
             raise StorageFailed(
@@ -161,22 +162,27 @@ class Folder:
     def _at(self, name: str) -> str:
         return f"{self._path.rstrip('/')}/{name}"
 
-    def _asked(self, what: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The answer of the file system, its errors as ours."""
+    def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function of the file system; its errors become `StorageFailed`."""
         try:
-            return what(*args, **kwargs)
+            return function(*args, **kwargs)
         except (ArrowException, OSError) as error:
-            raise StorageFailed(self.uri, _first_line(error)) from error
+            raise StorageFailed(self.uri, _reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    """Why it failed, without the path: the URI is said anyway."""
+    return str(getattr(error, "strerror", None) or first_line(error)).splitlines()[0]
 
 
 def is_scratch(name: str) -> bool:
-    """Whether a file is one that writers and runs leave for a while."""
+    """Whether a file is a temporary one of a writer or a run."""
     return bool(_SCRATCH.fullmatch(name))
 
 
 @contextmanager
-def _unless_gone() -> Iterator[None]:
-    """Nothing happens if the file is not there any more."""
+def _ignore_missing() -> Iterator[None]:
+    """Ignore that a file does not exist any more."""
     try:
         yield
     except StorageFailed as error:
@@ -198,8 +204,3 @@ def _sync_directory(path: str) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _first_line(error: Exception) -> str:
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(text).splitlines()[0]

@@ -1,8 +1,8 @@
-"""Numbers and durations as people say them."""
+"""Numbers, durations and errors as text for people."""
 
 
 def format_duration(seconds: float) -> str:
-    """About how long, in one unit: "2 minutes"."""
+    """A duration rounded to one unit: "2 minutes"."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:,.0f} {unit}"

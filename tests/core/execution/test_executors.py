@@ -28,7 +28,7 @@ def fail_to_store(number: int) -> None:
     raise StorageFailed("somewhere", f"no space for {number}")
 
 
-def need_what_is_missing(number: int) -> None:
+def need_missing_module(number: int) -> None:
     raise ModuleNotFoundError(f"No module named 'nowhere{number}'", name="nowhere")
 
 
@@ -54,18 +54,18 @@ def test_on_ray_every_item_is_done_once(ray_executor: RayExecutor) -> None:
 
 
 def test_only_few_items_are_in_flight(ray_executor: RayExecutor) -> None:
-    taken = 0
+    submitted = 0
 
     def items() -> Iterator[int]:
-        nonlocal taken
+        nonlocal submitted
         for number in range(10_000):
-            taken += 1
+            submitted += 1
             yield number
 
     results = ray_executor.run(square, items())
     for _ in range(5):
         next(results)
-    assert taken <= 20
+    assert submitted <= 20
 
 
 def test_a_domain_error_of_a_worker_arrives_as_it_was_raised(ray_executor: RayExecutor) -> None:
@@ -76,14 +76,14 @@ def test_a_domain_error_of_a_worker_arrives_as_it_was_raised(ray_executor: RayEx
         list(ray_executor.run(fail_to_store, [7]))
 
 
-def test_workers_without_the_code_are_told_how_to_get_it(ray_executor: RayExecutor) -> None:
+def test_an_error_for_workers_without_the_code_says_how_to_get_it(ray_executor: RayExecutor) -> None:
     with pytest.raises(WorkersLost, match="they lack the module nowhere; `ellzero submit` brings it along"):
-        list(ray_executor.run(need_what_is_missing, [1]))
+        list(ray_executor.run(need_missing_module, [1]))
 
 
 def test_what_a_killed_worker_was_doing_is_done_again(ray_executor: RayExecutor, tmp_path: Path) -> None:
-    found = sorted(ray_executor.run(bind(die_once, marks=str(tmp_path)), range(3)))
-    assert [number for number, _ in found] == [0, 1, 2]
+    results = sorted(ray_executor.run(bind(die_once, marks=str(tmp_path)), range(3)))
+    assert [number for number, _ in results] == [0, 1, 2]
 
 
 def test_an_executor_inside_a_session_uses_it_and_leaves_it_running(ray_executor: RayExecutor) -> None:
@@ -93,13 +93,13 @@ def test_an_executor_inside_a_session_uses_it_and_leaves_it_running(ray_executor
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
-def test_an_unreachable_cluster_is_said_at_once(address: str) -> None:
+def test_an_unreachable_cluster_is_reported_at_once(address: str) -> None:
     with pytest.raises(ClusterUnreachable, match=f"no Ray cluster answers at {address}"):
         check_reachable(address)
 
 
 @pytest.mark.parametrize("address", ["", "head", "head:many", ":6379"])
-def test_an_address_that_is_none(address: str) -> None:
+def test_an_address_without_host_or_port_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="address must be host:port"):
         check_reachable(address)
 
@@ -112,12 +112,12 @@ class MakeCounter:
     """Makes work that counts what it has done, and says who does it."""
 
     def __call__(self) -> Callable[[int], tuple[int, int, int]]:
-        done = 0
+        count = 0
 
         def work(number: int) -> tuple[int, int, int]:
-            nonlocal done
-            done += 1
-            return number, done, os.getpid()
+            nonlocal count
+            count += 1
+            return number, count, os.getpid()
 
         return work
 
@@ -138,24 +138,30 @@ def make_nothing() -> Callable[[int], int]:
 
 def test_in_process_work_is_made_once() -> None:
     with LocalExecutor() as executor:
-        assert [done for _, done, _ in executor.run_made(MakeCounter(), range(5), WorkerResources())] == [1, 2, 3, 4, 5]
+        assert [count for _, count, _ in executor.run_stateful(MakeCounter(), range(5), WorkerResources())] == [
+            1,
+            2,
+            3,
+            4,
+            5,
+        ]
 
 
 def test_each_actor_makes_its_work_once_and_every_item_is_done_once(ray_executor: RayExecutor) -> None:
-    results = list(ray_executor.run_made(MakeCounter(), range(30), WorkerResources()))
+    results = list(ray_executor.run_stateful(MakeCounter(), range(30), WorkerResources()))
     assert sorted(number for number, _, _ in results) == list(range(30))
-    by_worker = {pid: [done for _, done, worker in results if worker == pid] for _, _, pid in results}
+    by_worker = {pid: [count for _, count, worker in results if worker == pid] for _, _, pid in results}
     assert len(by_worker) == 2
-    for done in by_worker.values():
-        assert sorted(done) == list(range(1, len(done) + 1))
-    assert ray_executor.workers_of(WorkerResources(cores=2)) == 1
+    for count in by_worker.values():
+        assert sorted(count) == list(range(1, len(count) + 1))
+    assert ray_executor.count_workers(WorkerResources(cores=2)) == 1
     assert ray_executor.gpus == 0
 
 
 def test_an_actor_that_is_killed_is_replaced_and_its_items_are_done(ray_executor: RayExecutor, tmp_path: Path) -> None:
-    assert sorted(ray_executor.run_made(MakeMortal(tmp_path), range(8), WorkerResources())) == list(range(8))
+    assert sorted(ray_executor.run_stateful(MakeMortal(tmp_path), range(8), WorkerResources())) == list(range(8))
 
 
 def test_what_making_raises_comes_back_as_it_was(ray_executor: RayExecutor) -> None:
     with pytest.raises(InvalidInput, match="model must be there"):
-        list(ray_executor.run_made(make_nothing, range(3), WorkerResources()))
+        list(ray_executor.run_stateful(make_nothing, range(3), WorkerResources()))

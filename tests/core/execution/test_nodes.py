@@ -53,5 +53,5 @@ def test_a_node_killed_in_the_middle_neither_loses_nor_doubles_rows(
     ellzero(f"{GRID} --out {tmp_path}/undisturbed --executor local")
     for name in ("t", "undisturbed"):
         ellzero(f"tables compact {tmp_path}/{name}")
-    disturbed, undisturbed = (Table.open(f"{tmp_path}/{name}").store.names() for name in ("t", "undisturbed"))
-    assert disturbed == undisturbed
+    shards, expected = (Table.open(f"{tmp_path}/{name}").store.names() for name in ("t", "undisturbed"))
+    assert shards == expected

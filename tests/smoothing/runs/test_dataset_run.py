@@ -113,7 +113,7 @@ def actors_of(driver: int) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if b"_Made" in (folder / "cmdline").read_bytes() and _descends(int(folder.name), driver):
+            if b"_StatefulWorker" in (folder / "cmdline").read_bytes() and _descends(int(folder.name), driver):
                 found.append(int(folder.name))
         except OSError:
             continue
@@ -186,7 +186,10 @@ def test_a_killed_actor_and_a_killed_driver_lose_nothing_and_double_nothing(
         ("certify --model {model} --k 255 --out {tmp}/r", "has levels 0..1, and --k 255 is for 0..255"),
         ("certify --model {model} --device cuda --out {tmp}/r", "device cuda cannot be used"),
         ("certify --model {model} --limit 0 --out {tmp}/r", "--limit must be an integer of at least 1"),
-        ("certify --model {model} --address nohost:1 --out r", "--out must be a whole path or a URI on a cluster"),
+        (
+            "certify --model {model} --address nohost:1 --out r",
+            "--out must be an absolute path or a URI that all machines",
+        ),
         ("certify --model {model} --runner-up --stopping anytime --out {tmp}/r", "settled or never with runner_up"),
         ("certify --model {model} --noise gaussian --sigma 1 --runner-up --out {tmp}/r", "false for continuous noise"),
         ("certify --model {model} --noise gaussian --sigma 1e400 --out {tmp}/r", "--sigma must be a number above 0"),

@@ -1,4 +1,4 @@
-"""What runs work: the interface, and the executor in this process. Both executors give results as they come."""
+"""Executors: the interface, and the one that works in this process. Results come as soon as they are ready."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -15,34 +15,34 @@ class Executor(AbstractContextManager["Executor"], Protocol):
 
     @property
     def workers(self) -> int:
-        """How many items are worked on at once."""
+        """How many items are processed at once."""
 
     @property
     def gpus(self) -> int:
-        """How many GPUs workers can be given."""
+        """How many GPUs the workers can use."""
 
     def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """The results in the order in which they are ready. The first error ends it."""
+        """Yield the results in the order in which they are ready. The first error is raised."""
 
-    def run_made(
-        self, make: Callable[[], Callable[[T], R]], items: Iterable[T], share: "WorkerResources"
+    def run_stateful(
+        self, make: Callable[[], Callable[[T], R]], items: Iterable[T], resources: "WorkerResources"
     ) -> Iterator[R]:
-        """The same with work that each worker makes once, and keeps: a model in memory, say."""
+        """Like `run`, with a function that each worker makes once and keeps: one with a model in memory, say."""
 
 
 @dataclass(frozen=True)
 class WorkerResources:
-    """What of a machine one worker takes."""
+    """What one worker needs of a machine."""
 
     cores: int = 1
     gpus: int = 0
 
 
 class LocalExecutor(AbstractContextManager["LocalExecutor"]):
-    """One after the other in this process."""
+    """Processes items one after the other in this process."""
 
     workers = 1
-    gpus = 0  # what there is, a worker in this process finds by itself
+    gpus = 0  # a worker in this process finds by itself what there is
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         return None
@@ -51,7 +51,9 @@ class LocalExecutor(AbstractContextManager["LocalExecutor"]):
         """The results in order."""
         return map(work, items)
 
-    def run_made(self, make: Callable[[], Callable[[T], R]], items: Iterable[T], share: WorkerResources) -> Iterator[R]:
+    def run_stateful(
+        self, make: Callable[[], Callable[[T], R]], items: Iterable[T], resources: WorkerResources
+    ) -> Iterator[R]:
         """The results in order, by one worker."""
         return map(make(), items)
 

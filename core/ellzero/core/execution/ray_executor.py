@@ -1,4 +1,4 @@
-"""Work on Ray: on a cluster, or on a Ray of its own on this machine."""
+"""The executor that works on Ray: on a cluster, or on a Ray of its own on this machine."""
 
 import os
 import signal
@@ -22,19 +22,20 @@ from ellzero.core.errors import (
     WorkersLost,
 )
 from ellzero.core.execution.executors import WorkerResources, available_cores
+from ellzero.core.text import first_line
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-# A task is tried again when its worker or its node dies; one that kills every worker must end some time.
+# A task is retried when its worker or its node dies, but a task that kills every worker must fail in the end.
 _RETRIES = 20
 _LEAST_IN_FLIGHT = 8
 _IN_FLIGHT_OF_ACTOR = 2
 _CONNECT_SECONDS = 5.0
 _HEALTH_SECONDS = 20.0
 _OBJECT_STORE_BYTES = 100_000_000
-# What Ray reads when it is imported: a cluster of our own listens on loopback only, so it needs no tokens, which Ray
-# 2.60 turns on by itself; and it tells nobody of it.
+# Ray reads these when it is imported. A cluster of our own listens on loopback only, so it does without the tokens that
+# Ray 2.60 turns on by default, and it reports no usage statistics.
 PRIVATE_CLUSTER = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "disabled",
@@ -45,8 +46,8 @@ PRIVATE_CLUSTER = {
 class RayExecutor(AbstractContextManager["RayExecutor"]):
     """Ray core tasks: on the cluster at ``address``, or on one of its own with ``workers`` processes on loopback.
 
-    At most a few tasks a worker are in flight, so memory does not grow with the number of items. A task whose worker or
-    node dies runs again: work must give the same result when it is done twice.
+    Only a few tasks per worker are in flight, so memory does not grow with the number of items. A task whose worker or
+    node dies runs again, so the work must give the same result when it is done twice.
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
@@ -57,11 +58,11 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         if self._address is None:
             for name, value in PRIVATE_CLUSTER.items():
                 os.environ.setdefault(name, value)
-        self._ray = _imported()
+        self._ray = _import_ray()
         if self._ray.is_initialized():
-            self._owned = False
+            self._owns_ray = False
         elif self._address is None:
-            self._owned = True
+            self._owns_ray = True
             self._connect(
                 address="local",
                 num_cpus=self._own_workers,
@@ -69,7 +70,7 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
                 object_store_memory=_OBJECT_STORE_BYTES,
             )
         else:
-            self._owned = True
+            self._owns_ray = True
             check_reachable(self._address)
             self._connect(address=self._address)
         return self
@@ -77,7 +78,7 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._owned:
+        if self._owns_ray:
             self._ray.shutdown()  # ends what is still running for this driver
 
     @property
@@ -91,55 +92,59 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         return int(self._ray.cluster_resources().get("GPU", 0))
 
     def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """The results in the order in which they are ready, with a bounded number in flight."""
+        """Yield the results in the order in which they are ready, with a bounded number of tasks in flight."""
         ray = self._ray
         remote = ray.remote(max_retries=_RETRIES)(_apply)
-        shared = ray.put(work)
-        waiting = iter(items)
-        flying = [remote.remote(shared, item) for item in islice(waiting, max(_LEAST_IN_FLIGHT, 2 * self.workers))]
+        work_reference = ray.put(work)
+        pending = iter(items)
+        in_flight = [
+            remote.remote(work_reference, item) for item in islice(pending, max(_LEAST_IN_FLIGHT, 2 * self.workers))
+        ]
         try:
-            while flying:
-                (ready,), flying = ray.wait(flying, num_returns=1)
+            while in_flight:
+                (ready,), in_flight = ray.wait(in_flight, num_returns=1)
                 result = self._result(ready)
                 del ready  # and with it the copy in the object store
-                flying.extend(remote.remote(shared, item) for item in islice(waiting, 1))
+                in_flight.extend(remote.remote(work_reference, item) for item in islice(pending, 1))
                 yield result
         finally:
-            for reference in flying:  # after an error, or when nobody wants more
+            for reference in in_flight:  # after an error, or if the caller reads no further
                 ray.cancel(reference)
 
-    def workers_of(self, share: WorkerResources) -> int:
-        """How many workers of this share the cluster has room for."""
-        by_gpu = self.gpus // share.gpus if share.gpus else self.workers
-        return max(1, min(by_gpu, self.workers // max(1, share.cores)))
+    def count_workers(self, resources: WorkerResources) -> int:
+        """How many workers with these resources the cluster has room for."""
+        by_gpu = self.gpus // resources.gpus if resources.gpus else self.workers
+        return max(1, min(by_gpu, self.workers // max(1, resources.cores)))
 
-    def run_made(self, make: Callable[[], Callable[[T], R]], items: Iterable[T], share: WorkerResources) -> Iterator[R]:
-        """Actors, one a share. Each has the item it works on and the next; one that dies is started again with both."""
+    def run_stateful(
+        self, make: Callable[[], Callable[[T], R]], items: Iterable[T], resources: WorkerResources
+    ) -> Iterator[R]:
+        """Run actors. Each has its current item and the next in hand; an actor that dies restarts with both."""
         ray = self._ray
-        actor = ray.remote(num_cpus=share.cores, num_gpus=share.gpus, max_restarts=_RETRIES, max_task_retries=_RETRIES)(
-            _Made
-        )
-        waiting = iter(items)
+        actor = ray.remote(
+            num_cpus=resources.cores, num_gpus=resources.gpus, max_restarts=_RETRIES, max_task_retries=_RETRIES
+        )(_StatefulWorker)
+        pending = iter(items)
         actors: list[Any] = []
-        flying: dict[Any, Any] = {}  # by reference, the actor that works on it
+        in_flight: dict[Any, Any] = {}  # by reference, the actor that works on it
         try:
-            for item in islice(waiting, _IN_FLIGHT_OF_ACTOR * self.workers_of(share)):
-                if len(actors) < self.workers_of(share):
+            for item in islice(pending, _IN_FLIGHT_OF_ACTOR * self.count_workers(resources)):
+                if len(actors) < self.count_workers(resources):
                     actors.append(actor.remote(make))  # by value: it must outlive restarts
-                chosen = actors[len(flying) % len(actors)]
-                flying[chosen.apply.remote(item)] = chosen
-            while flying:
-                (ready,), _ = ray.wait(list(flying), num_returns=1)
-                free = flying.pop(ready)
+                worker = actors[len(in_flight) % len(actors)]
+                in_flight[worker.apply.remote(item)] = worker
+            while in_flight:
+                (ready,), _ = ray.wait(list(in_flight), num_returns=1)
+                free = in_flight.pop(ready)
                 result = self._result(ready)
                 del ready
-                for item in islice(waiting, 1):
-                    flying[free.apply.remote(item)] = free
+                for item in islice(pending, 1):
+                    in_flight[free.apply.remote(item)] = free
                 yield result
         finally:
             # Ray prints a line for each task of an actor that is killed; `shutdown` ends the actors of our own driver.
-            for one in actors if not (flying and self._owned) else ():
-                ray.kill(one)
+            for worker in actors if not (in_flight and self._owns_ray) else ():
+                ray.kill(worker)
 
     def _result(self, reference: Any) -> Any:
         errors = self._ray.exceptions
@@ -153,39 +158,38 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
                 raise cause from None
             raise
         except errors.RuntimeEnvSetupError as error:
-            raise WorkersLost(f"their environment cannot be set up: {str(error).splitlines()[0]}") from error
+            raise WorkersLost(f"their environment cannot be set up: {first_line(error)}") from error
         except errors.RayError as error:
-            raise WorkersLost(str(error).splitlines()[0]) from error
+            raise WorkersLost(first_line(error)) from error
 
     def _connect(self, **options: Any) -> None:
         handler = signal.getsignal(signal.SIGTERM)
         try:
             self._ray.init(log_to_driver=False, logging_level="ERROR", **options)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise ClusterRefused(self._address or "this machine", reason) from error
+            raise ClusterRefused(self._address or "this machine", first_line(error)) from error
         if callable(handler) and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, handler)  # Ray puts its own in the place of the caller's
+            signal.signal(signal.SIGTERM, handler)  # Ray replaces the caller's by its own
 
 
 def has_ray() -> bool:
     """Whether Ray is installed."""
     try:
-        _imported()
+        _import_ray()
     except MissingExtra:
         return False
     return True
 
 
-class _Made:
-    """An actor: makes its work once, then does it for item after item."""
+class _StatefulWorker:
+    """An actor that makes its function once and applies it to item after item."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         self._make = make
         self._work: Callable[[Any], Any] | None = None
 
     def apply(self, item: Any) -> Any:
-        # Not in the constructor: what fails there, Ray reports as the death of an actor, without our error.
+        # Not in the constructor: Ray reports a failure there as the death of the actor, without our error.
         if self._work is None:
             self._work = self._make()
         return self._work(item)
@@ -195,7 +199,7 @@ def _apply(work: Callable[[T], R], item: T) -> R:
     return work(item)
 
 
-def _imported() -> Any:
+def _import_ray() -> Any:
     try:
         import ray
     except ModuleNotFoundError:
@@ -204,7 +208,7 @@ def _imported() -> Any:
 
 
 def check_reachable(address: str) -> None:
-    """Raise soon where no Ray answers: Ray itself would try for a minute and could not be interrupted."""
+    """Raise soon if no Ray answers: Ray itself would try for a minute and could not be interrupted."""
     if address in ("auto", "local"):
         return
     try:

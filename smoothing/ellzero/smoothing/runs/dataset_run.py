@@ -169,7 +169,7 @@ def certify_parts(
     """Certify all parts; each is in the folder before its receipt comes."""
     with store.folder.run_mark() as mark:
         make = WorkerFactory(run, store.folder.location, store.stamp, mark, threads)
-        yield from executor.run_made(make, wanted, share)
+        yield from executor.run_stateful(make, wanted, share)
 
 
 def votes_per_second(classifier: SmoothedClassifier, data: DataSet) -> float:
