@@ -17,6 +17,7 @@ ROOMS = {
     "client": 2,
     "tables": 0,
     "smoothing": 1,
+    "trees": 2,
     "certificates": 0,
     "core": 1,
 }

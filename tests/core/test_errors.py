@@ -9,7 +9,7 @@ from ellzero.core import errors
 CODE = """
 import importlib, sys
 sys.modules["torch"] = None  # importing it would fail
-for room in ("core", "tables", "precompute", "smoothing", "client"):
+for room in ("core", "tables", "precompute", "smoothing", "trees", "client"):
     importlib.import_module(f"ellzero.{room}.errors")
 from ellzero.core.errors import EllzeroError
 for kind in EllzeroError.__subclasses__():

@@ -7,6 +7,7 @@ The tree::
     ├── ClientError                           between a client and a service, see `ellzero.client.errors`
     ├── TableError                            what can be wrong with a table, see `ellzero.tables.errors`
     ├── SmoothingError                        models, data and votes, see `ellzero.smoothing.errors`
+    ├── TreesError                            features, labels and trees, see `ellzero.trees.errors`
     ├── NameTaken (ValueError)                another job has that name, see `ellzero.precompute.errors`
     ├── UnknownJob (LookupError)              the cluster has no job of that name
     ├── StorageFailed                         files that could not be read or written

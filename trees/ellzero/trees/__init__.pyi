@@ -1,0 +1,7 @@
+from ellzero.trees.errors import (
+    SearchTooLarge as SearchTooLarge,
+    TreesError as TreesError,
+    UnusableFeatures as UnusableFeatures,
+    UnusableLabels as UnusableLabels,
+    UnusableTree as UnusableTree,
+)
