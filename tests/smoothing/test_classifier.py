@@ -32,6 +32,7 @@ from ellzero.smoothing import (
     GaussianNoise,
     SmoothedClassifier,
     UniformNoise,
+    UnreachableRadiusWarning,
 )
 from ellzero.smoothing.errors import ModelFailed, NoSuchDevice, OutOfMemory
 from ellzero.smoothing.noise import random_streams
@@ -83,6 +84,7 @@ def test_selecting_and_bounding_votes_are_drawn_apart() -> None:
     assert result.selection != result.counts
 
 
+@pytest.mark.filterwarnings("ignore::ellzero.smoothing.UnreachableRadiusWarning")  # n may be 1
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 3_000), st.booleans(), st.sampled_from(["0.7", "0.4", "0.9"]))
 def test_a_settled_vote_gives_the_answer_of_all_votes(seed: int, n: int, runner_up: bool, alpha: str) -> None:
@@ -168,6 +170,21 @@ def test_stopping_at_any_time_uses_fewer_votes_and_says_so() -> None:
     results = {stop: classifier.certify([0, 0], 100, 200_000, seed=4, stopping=stop) for stop in Stopping}
     assert results[Stopping.ANYTIME].drawn < results[Stopping.SETTLED].drawn <= results[Stopping.NEVER].drawn
     assert results[Stopping.SETTLED].radius == results[Stopping.NEVER].radius
+
+
+def test_a_radius_out_of_reach_is_a_warning_before_the_first_vote() -> None:
+    model = Counting(8, 3)
+    classifier = SmoothedClassifier(model, NOISE, 3, feed="levels")
+    advice = "even if all 40 votes agree; n = 63 or α = 0.6 could"
+    with pytest.warns(UnreachableRadiusWarning, match=advice) as warned:
+        results = classifier.certify_many(inputs(2), CertifySettings.of(8, 40, "0.01", 3))
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+    assert model.calls == []
+    assert all(not result.radius for result in results)
+    with pytest.warns(UnreachableRadiusWarning, match=advice):
+        classifier.certify(inputs(1)[0], 8, 40, "0.01")
+    list(classifier.certify_many(inputs(2), CertifySettings.of(8, 63, "0.01", 3)))  # as advised: no warning
 
 
 # What the model sees
@@ -343,6 +360,7 @@ class FailsOnce(DiscreteNoise):
         return super().sample(x, source, count)
 
 
+@pytest.mark.filterwarnings("ignore::ellzero.smoothing.UnreachableRadiusWarning")  # a few blocks are enough
 @pytest.mark.parametrize("block", range(5))
 def test_a_block_that_could_not_be_drawn_is_drawn_again_and_no_other_takes_its_place(
     small_blocks: None, block: int

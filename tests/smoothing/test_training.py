@@ -10,7 +10,7 @@ import torch
 from ellzero.certificates import InvalidInput
 from ellzero.smoothing import DiscreteNoise, GaussianNoise
 from ellzero.smoothing.data.datasets import ArrayData
-from ellzero.smoothing.errors import BadModelFile, Diverged
+from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import ModelFile, load_model
 from ellzero.smoothing.training import Epoch, Recipe, Training
@@ -139,3 +139,53 @@ def test_a_training_that_diverges_says_so_and_saves_nothing(tmp_path: Path) -> N
     with pytest.raises(Diverged, match="training diverged in epoch 1: its loss is no number; a rate below 900"):
         Training(stripes(), NOISE, CARD, replace(RECIPE, rate=900.0), out, CPU).run()
     assert not out.exists()
+
+
+class FailsBackward(torch.autograd.Function):
+    """The identity, whose gradient cannot be computed."""
+
+    @staticmethod
+    def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: object, *gradients: torch.Tensor) -> torch.Tensor:
+        raise FailingNetwork.error
+
+
+class FailingNetwork(torch.nn.Module):
+    error = Exception()
+
+    def __init__(self, **config: object) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(16, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = FailsBackward.apply(self.layer(x.flatten(1)))  # type: ignore[no-untyped-call]
+        return scores
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("no gradient\nfor this"), "the model raised ValueError: no gradient"),
+        (torch.OutOfMemoryError("no"), "the model ran out of memory on cpu with 16 samples; a smaller batch may help"),
+    ],
+)
+def test_an_error_of_the_backward_pass_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
+    monkeypatch.setattr(FailingNetwork, "error", error)
+    factory = f"{__name__}:FailingNetwork"
+    training = Training(
+        stripes(),
+        NOISE,
+        replace(CARD, architecture=factory, config={}),
+        RECIPE,
+        tmp_path / "model.safetensors",
+        CPU,
+        allowed=(factory,),
+    )
+    with pytest.raises(ModelFailed) as failed:
+        training.run()
+    assert str(failed.value) == message

@@ -15,9 +15,10 @@ from ellzero.core.execution.placement import Placement, explain_interruption
 from ellzero.core.numbers import read_integer
 from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
+from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.devices import find_device
-from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model
-from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_parts, check_fit, parts, votes_per_second
+from ellzero.smoothing.models.files import DEMO_MODELS, SavedModel, find_model, load_model
+from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, split_chunks, votes_per_second
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.reach import explain_unreachable
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
@@ -100,25 +101,25 @@ def certify_command(
     place.check_shared("model", str(path))
     if data.uri != "digits":
         place.check_shared("data", data.uri)
-    file = ModelFile.read(path)
-    card = file.card
+    saved = load_model(path, allowed)
+    card = saved.card
     source = data.source(noise.k, card.binarize)
     loaded = source.load()
-    described = noise.description(card.noise, loaded)
-    check_fit(card, loaded, int(described["levels"]), data.uri)
+    description = noise.description(card.noise, loaded)
+    check_fit(card, loaded, int(description["levels"]), data.uri)
     if not place.is_cluster:
         find_device(device)
     store = ResultStore(out)
-    known = {} if overwrite else store.manifest() or {}
-    chosen = seed if seed is not None else known.get("seed", secrets.randbits(63))
+    manifest = {} if overwrite else store.manifest() or {}
+    run_seed = seed if seed is not None else manifest.get("seed", secrets.randbits(63))
     run = DatasetRun(
         model=str(path.absolute()),
-        model_digest=file.digest,
+        model_digest=saved.digest,
         allowed=tuple(allowed),
         source=source,
         data_digest=loaded.digest,
-        noise=described,
-        settings=CertifySettings.of(n0, n, failure, chosen, stopping, runner_up),
+        noise=description,
+        settings=CertifySettings.of(n0, n, failure, run_seed, stopping, runner_up),
         device=device,
         batch_size=batch_size,
         autocast=autocast,
@@ -128,13 +129,13 @@ def certify_command(
     read_integer(cores, "cores", 1, 4_096)
     place.check()
     # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
-    trial = replace(run, device="auto" if place.is_cluster else device, compile=False).classifier()
+    trial = replace(run, device="auto" if place.is_cluster else device, compile=False).make_classifier(saved)
     trial.task(loaded.inputs([0])[0], run.settings)
     if overwrite:
         store.clear()
     store.begin(run.manifest(card, loaded))
-    wanted = parts(set(range(inputs)) - store.present())
-    missing = sum(map(len, wanted))
+    chunks = split_chunks(set(range(inputs)) - store.present())
+    missing = sum(map(len, chunks))
     if not missing:
         click.echo(f"{store.uri}: all {count_noun(inputs, 'input')} are certified already")
         return
@@ -142,17 +143,24 @@ def certify_command(
     unreachable = explain_unreachable(trial.noise, run.settings, trial.num_classes)
     if unreachable is not None:
         notify(unreachable)
-    _certify(run, store, wanted, seconds, place, cores)
+    _certify(run, store, chunks, seconds, place, cores, saved, loaded)
 
 
 def _certify(
-    run: DatasetRun, store: ResultStore, wanted: list[range], seconds: float, place: Placement, cores: int
+    run: DatasetRun,
+    store: ResultStore,
+    chunks: list[range],
+    seconds: float,
+    place: Placement,
+    cores: int,
+    saved: SavedModel,
+    data: DataSet,
 ) -> None:
-    settings, missing = run.settings, sum(map(len, wanted))
+    settings, missing = run.settings, sum(map(len, chunks))
     name = place.choose_executor(seconds)
     announce(f"{count_noun(missing, 'input')}, at most {settings.n:,} votes each", seconds)
     done = drawn = 0
-    missing_inputs = {index for part in wanted for index in part}
+    missing_inputs = {index for chunk in chunks for index in chunk}
     # The executor ends first, and its workers with it: then the store holds all that is kept.
     with (
         explain_interruption(
@@ -165,7 +173,7 @@ def _certify(
             cores, min(1, executor.gpus) if run.device == "auto" else int(run.device.startswith("cuda"))
         )
         threads = cores if name == "ray" and not share.gpus else None
-        for receipt in certify_parts(run, store, wanted, executor, share, threads):
+        for receipt in certify_chunks(run, store, chunks, executor, share, threads, saved, data):
             done += receipt.inputs
             drawn += receipt.drawn
             bar.advance(receipt.inputs, done)

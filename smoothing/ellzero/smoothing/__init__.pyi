@@ -1,4 +1,5 @@
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
+from ellzero.smoothing.errors import UnreachableRadiusWarning as UnreachableRadiusWarning
 from ellzero.smoothing.noise.continuous import GaussianNoise as GaussianNoise, UniformNoise as UniformNoise
 from ellzero.smoothing.noise.discrete import DiscreteNoise as DiscreteNoise, Unit as Unit
 from ellzero.smoothing.results import ABSTAIN as ABSTAIN, Certified as Certified, Predicted as Predicted

@@ -1,6 +1,7 @@
 """The smoothed classifier: the whole of the method on one screen."""
 
 import secrets
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -8,13 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from ellzero.certificates import Noise
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.numbers import RationalLike, read_integer
+from ellzero.smoothing.errors import UnreachableRadiusWarning
 from ellzero.smoothing.inputs import InputLike, Preprocess, read_levels
 from ellzero.smoothing.models.devices import autocast_type, find_device
 from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.results import Certified, Predicted
+from ellzero.smoothing.sampling.reach import explain_unreachable
 from ellzero.smoothing.sampling.sampler import NoisySampler, Options
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 from ellzero.smoothing.sampling.stopping_rules import Stopping
@@ -66,8 +70,8 @@ class SmoothedClassifier:
     def predict(
         self,
         x: InputLike,
-        n: int = 1_000,
-        failure: RationalLike = "0.001",
+        n: int = DEFAULT_PREDICT_N,
+        failure: RationalLike = DEFAULT_FAILURE,
         *,
         seed: int | None = None,
         progress: Progress | None = None,
@@ -83,9 +87,9 @@ class SmoothedClassifier:
     def certify(
         self,
         x: InputLike,
-        n0: int = 100,
-        n: int = 100_000,
-        failure: RationalLike = "0.001",
+        n0: int = DEFAULT_N0,
+        n: int = DEFAULT_N,
+        failure: RationalLike = DEFAULT_FAILURE,
         *,
         runner_up: bool = False,
         stopping: Stopping | str = Stopping.SETTLED,
@@ -96,14 +100,18 @@ class SmoothedClassifier:
 
         n0 votes select the class; n *fresh* ones bound its probability (one-sided Clopper–Pearson) and the radius is
         read off the integers k*_r. ``runner_up`` bounds all other classes too, which can certify where p ≤ 1/2.
+        Warns with ``UnreachableRadiusWarning`` if n votes cannot certify a radius of 1, whatever they are.
         """
         settings = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up)
-        return next(self._run([self.task(x, settings)], progress))
+        task = self.task(x, settings)
+        self._warn_if_unreachable(settings)
+        return next(self._run([task], progress))
 
     def certify_many(
         self, inputs: Iterable[InputLike], settings: CertifySettings, progress: Progress | None = None
     ) -> Iterator[Certified]:
-        """The same for many inputs, in their order; small ones share batches."""
+        """The same for many inputs, in their order; small ones share batches. Warns once, as `certify` does."""
+        self._warn_if_unreachable(settings)
         return self._run((self.task(x, settings) for x in inputs), progress)
 
     def task(self, x: InputLike, settings: CertifySettings) -> CertifyTask:
@@ -115,6 +123,11 @@ class SmoothedClassifier:
         levels = read_levels(x, self.noise.levels)
         self.noise.check_shape(levels.shape)
         return levels
+
+    def _warn_if_unreachable(self, settings: CertifySettings) -> None:
+        unreachable = explain_unreachable(self.noise, settings, self.num_classes)
+        if unreachable is not None:
+            warnings.warn(unreachable, UnreachableRadiusWarning, stacklevel=3)
 
     def _run(self, tasks: Iterable[SamplingTask[R]], progress: Progress | None) -> Iterator[R]:
         if progress is None:

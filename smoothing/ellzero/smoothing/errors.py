@@ -133,3 +133,7 @@ class BadResults(_Unusable):
 
     def __str__(self) -> str:
         return escape_line(f"{self.place} {self.reason}", 20_000)
+
+
+class UnreachableRadiusWarning(UserWarning):
+    """No votes can certify a radius of 1 with this noise, n and failure probability."""

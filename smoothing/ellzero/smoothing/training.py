@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.data.datasets import DataSet
-from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed
+from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed, SmoothingError
 from ellzero.smoothing.inputs import prepare_for_model
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.card import ModelCard
@@ -179,12 +180,13 @@ class _Run:
         order = self.training[self._generator(f"order {number}").permutation(len(self.training))]
         for step, (samples, labels) in enumerate(self._noisy(order, Stage.TRAIN, number)):
             scores = self._forward(samples)
-            loss = nn.functional.cross_entropy(scores, labels)
-            if not torch.isfinite(loss):
-                raise Diverged(number + 1, self.recipe.rate)
-            self.optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            self.optimizer.step()
+            with self._explained_errors(len(samples)):
+                loss = nn.functional.cross_entropy(scores, labels)
+                if not torch.isfinite(loss):
+                    raise Diverged(number + 1, self.recipe.rate)
+                self.optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                self.optimizer.step()
             loss_sum += loss.item() * len(labels)
             right += int((scores.argmax(1) == labels).sum())
             step_done(number * self.steps + step + 1, self.recipe.epochs * self.steps, loss.item())
@@ -203,15 +205,22 @@ class _Run:
         return right / len(self.validation)
 
     def _forward(self, samples: Tensor) -> Tensor:
-        """The scores of noisy samples; what the network raises becomes one line."""
+        """The scores of noisy samples."""
+        with self._explained_errors(len(samples)):
+            return check_scores(self.network(samples), len(samples), self.card.num_classes)
+
+    @contextmanager
+    def _explained_errors(self, samples: int) -> Iterator[None]:
+        """Turn what the network raises, forward or backward, into a `ModelFailed` of one line."""
         try:
-            scores = self.network(samples)
+            yield
+        except SmoothingError:
+            raise
         except Exception as error:
             if is_out_of_memory(error):
-                reason = f"ran out of memory on {self.device} with {len(samples)} samples; a smaller batch may help"
+                reason = f"ran out of memory on {self.device} with {samples} samples; a smaller batch may help"
                 raise ModelFailed(reason) from error
             raise make_model_error(error) from error
-        return check_scores(scores, len(samples), self.card.num_classes)
 
     def _noisy(self, order: NDArray[np.int64], stage: Stage, number: int) -> Iterator[tuple[Tensor, Tensor]]:
         for step, start in enumerate(range(0, len(order), self.batch)):

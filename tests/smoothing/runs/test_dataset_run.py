@@ -15,9 +15,12 @@ import pyarrow as pa
 import pytest
 from command_line import Ellzero
 
+from ellzero.smoothing import CertifySettings
+from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model, save_model
+from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model, load_model, save_model
 from ellzero.smoothing.runs import dataset_run
+from ellzero.smoothing.runs.dataset_run import DatasetRun, DataSource, WorkerFactory
 from ellzero.smoothing.runs.result_store import ResultStore
 
 TRAIN = "train --binarize 8 --alpha 0.9 --epochs 12"
@@ -81,31 +84,84 @@ def test_without_a_seed_a_run_that_goes_on_keeps_its_own(ellzero: Ellzero, digit
     assert results(tmp_path / "same") == results(tmp_path / "r")
 
 
-@pytest.mark.parametrize("replaced", ["model", "data"])
-def test_a_run_votes_with_what_its_results_name_and_nothing_else(
-    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: str
-) -> None:
-    """A model trained anew, or data written anew, between what the driver reads and what workers read."""
-    model, data, out = tmp_path / "model.safetensors", tmp_path / "data.npz", tmp_path / "r"
+def model_and_data(folder: Path) -> tuple[Path, Path]:
+    """The demo model and twenty inputs, as files that may be replaced."""
+    model, data = folder / "model.safetensors", folder / "data.npz"
     shutil.copyfile(find_model("demo-digits", DEMO_MODELS), model)
-    x = np.random.default_rng(1).integers(0, 2, (20, 1, 8, 8)).astype(np.uint8)
-    np.savez(data, x=x, y=np.arange(20) % 10, levels=2)
+    write_inputs(data)
+    return model, data
+
+
+def write_inputs(path: Path, seed: int = 1) -> None:
+    x = np.random.default_rng(seed).integers(0, 2, (20, 1, 8, 8)).astype(np.uint8)
+    np.savez(path, x=x, y=np.arange(20) % 10, levels=2)
+
+
+def retrain(model: Path) -> None:
+    """Replace a model by one with other weights."""
     card = ModelFile.read(model).card
-    certify_parts = dataset_run.certify_parts
+    save_model(model, build(card.architecture, card.shape, 10, 2, card.config), card)
 
-    def late(*arguments: Any) -> Any:
-        if replaced == "model":
-            save_model(model, build(card.architecture, card.shape, 10, 2, card.config), card)
-        else:
-            np.savez(data, x=1 - x, y=np.arange(20) % 10, levels=2)
-        return certify_parts(*arguments)
 
-    monkeypatch.setattr("ellzero.cli.certify.certify_parts", late)
-    code, _, err = ellzero(f"certify --model {model} --data {data} --n 200 --executor local --out {out}")
-    assert code == 1
-    what = "model" if replaced == "model" else "data set"
-    assert err.splitlines()[-1].endswith(f"is not the {what} that this run began with")
-    assert not list(out.glob("part-*"))
+def test_in_one_process_model_and_data_are_read_once(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that are replaced after the results have named them change nothing."""
+    model, data = model_and_data(tmp_path)
+    line = f"certify --model {model} --data {data} --n 200 --seed 1 --executor local"
+    assert ellzero(f"{line} --out {tmp_path}/undisturbed").code == 0
+    certify_chunks = dataset_run.certify_chunks
+
+    def replace_files_first(*arguments: Any) -> Any:
+        retrain(model)
+        write_inputs(data, seed=2)
+        return certify_chunks(*arguments)
+
+    monkeypatch.setattr("ellzero.cli.certify.certify_chunks", replace_files_first)
+    assert ellzero(f"{line} --out {tmp_path}/replaced").code == 0
+    assert results(tmp_path / "replaced") == results(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize(("name", "error"), [("model", BadModelFile), ("data set", BadData)])
+def test_a_worker_votes_with_what_the_results_name_and_nothing_else(
+    tmp_path: Path, name: str, error: type[Exception]
+) -> None:
+    """A model or data written anew between what the driver reads and what a worker in another process reads."""
+    model, data = model_and_data(tmp_path)
+    saved, source = load_model(model), DataSource(str(data), "test", None, 224, None)
+    run = DatasetRun(
+        model=str(model),
+        model_digest=saved.digest,
+        allowed=(),
+        source=source,
+        data_digest=source.load().digest,
+        noise=saved.card.noise,
+        settings=CertifySettings.of(10, 200, "0.001", 1),
+        device="cpu",
+        batch_size=None,
+        autocast=None,
+        compile=False,
+    )
+    factory = WorkerFactory(run, str(tmp_path), stamp="", mark=None, threads=None)
+    assert factory()(range(3)).inputs == 3
+    if name == "model":
+        retrain(model)
+    else:
+        write_inputs(data, seed=2)
+    with pytest.raises(error, match=f"is not the {name} that this run began with"):
+        factory()
+
+
+def test_a_model_that_is_only_wrong_when_it_is_loaded_is_one_line(ellzero: Ellzero, tmp_path: Path) -> None:
+    """Its card can be read and its weights too; they are those of another network."""
+    model, data = model_and_data(tmp_path)
+    card = ModelFile.read(model).card
+    save_model(model, build("mlp", card.shape, 10, 2, {"width": 3, "depth": 1}), card)
+    code, out, err = ellzero(f"certify --model {model} --data {data} --n 200 --out {tmp_path}/r")
+    assert (code, out) == (1, "")
+    assert f"{model} has weights that do not fit {card.architecture}: " in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
 
 
 def actors_of(driver: int) -> list[int]:

@@ -10,7 +10,7 @@ from s3_server import S3Place
 
 from ellzero.smoothing import Certified
 from ellzero.smoothing.errors import BadResults
-from ellzero.smoothing.runs.dataset_run import parts
+from ellzero.smoothing.runs.dataset_run import split_chunks
 from ellzero.smoothing.runs.result_store import ResultStore
 
 RUN = {"n": 100, "noise": {"family": "discrete", "k": 1}, "seed": 5}
@@ -142,7 +142,7 @@ def test_on_an_object_store_too(s3_place: S3Place) -> None:
     ],
 )
 def test_what_is_missing_is_cut_into_parts_of_neighbours(missing: list[int], expected: list[range]) -> None:
-    assert parts(missing) == expected
+    assert split_chunks(missing) == expected
 
 
 def test_of_two_runs_that_begin_together_neither_signs_for_the_other(tmp_path: Path) -> None:

@@ -1,31 +1,31 @@
-"""Certifying a data set: what a run is, and what a worker does for a part of it."""
+"""Certifying a data set: what decides a run's results, and how a worker certifies chunks of inputs."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from ellzero.core.execution.executors import Executor, WorkerResources
+from ellzero.core.execution.executors import Executor, LocalExecutor, WorkerResources
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.data.datasets import DataSet, binarize
 from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.files import load_model
+from ellzero.smoothing.models.files import SavedModel, load_model
 from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
 
-_PART_INPUTS = 16
+_CHUNK_INPUTS = 16
 _PROBE_VOTES = 256
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where inputs come from, in words that every worker understands."""
+    """Where inputs come from: what a worker needs to load them."""
 
     uri: str
     split: str
@@ -34,14 +34,14 @@ class DataSource:
     binarize: int | None
 
     def load(self) -> DataSet:
-        """The inputs; of levels bits are made where that is asked for, and what are bits already stay."""
+        """Load the inputs, and turn levels into bits if ``binarize`` says so; bits stay as they are."""
         data = load_data(self.uri, self.split, k=self.k, image_size=self.image_size)
         return data if self.binarize is None or data.levels == 2 else binarize(data, self.binarize)
 
 
 @dataclass(frozen=True)
 class DatasetRun:
-    """A model, a data set, a noise and a settings: all that decides the results, and how a worker computes them."""
+    """A model, a data set, a noise and settings: all that decides the results, and how workers compute them."""
 
     model: str
     model_digest: str
@@ -71,18 +71,22 @@ class DatasetRun:
             "precision": self.autocast or "float32",
         }
 
-    def data(self) -> DataSet:
-        """The data set that the results will name."""
-        found = self.source.load()
-        if found.digest != self.data_digest:
+    def load_data(self) -> DataSet:
+        """Load the data set; raise unless it is the one that the results name."""
+        data = self.source.load()
+        if data.digest != self.data_digest:
             raise BadData(self.source.uri, "is not the data set that this run began with")
-        return found
+        return data
 
-    def classifier(self) -> SmoothedClassifier:
-        """The model, ready to vote: the one that the results will name."""
+    def load_model(self) -> SavedModel:
+        """Load the model; raise unless it is the one that the results name."""
         saved = load_model(Path(self.model), self.allowed)
         if saved.digest != self.model_digest:
             raise BadModelFile(self.model, "is not the model that this run began with")
+        return saved
+
+    def make_classifier(self, saved: SavedModel) -> SmoothedClassifier:
+        """The smoothed classifier of a model that has been loaded."""
         return SmoothedClassifier(
             saved.network,
             make_noise(self.noise),
@@ -96,17 +100,35 @@ class DatasetRun:
 
 
 @dataclass(frozen=True)
-class PartReceipt:
-    """What became of a part. The results are in the folder already."""
+class ChunkReceipt:
+    """What certifying a chunk of inputs took. Its results are in the store already."""
 
     inputs: int
     drawn: int
     seconds: float
 
 
+class ChunkWorker:
+    """Certifies chunks of a data set's inputs, with the model in memory."""
+
+    def __init__(self, run: DatasetRun, store: ResultStore, saved: SavedModel, data: DataSet) -> None:
+        self._settings, self._store, self._data = run.settings, store, data
+        self._classifier = run.make_classifier(saved)
+
+    def __call__(self, indices: Sequence[int]) -> ChunkReceipt:
+        """Certify these inputs and write their results."""
+        start = time.perf_counter()
+        tasks = (self._classifier.task(x, self._settings) for x in self._data.inputs(indices))
+        results = self._classifier.sampler.run(tasks)
+        rows = [(index, int(self._data.labels[index]), result) for index, result in zip(indices, results, strict=True)]
+        self._store.write(rows)
+        drawn = sum(result.drawn for _, _, result in rows)
+        return ChunkReceipt(len(rows), drawn, time.perf_counter() - start)
+
+
 @dataclass(frozen=True)
 class WorkerFactory:
-    """Makes a worker: a model in memory and the data set, kept for part after part."""
+    """Makes a worker in another process, which loads model and data itself and checks that they are the run's."""
 
     run: DatasetRun
     out: str
@@ -114,22 +136,12 @@ class WorkerFactory:
     mark: str | None
     threads: int | None
 
-    def __call__(self) -> Callable[[Sequence[int]], PartReceipt]:
+    def __call__(self) -> ChunkWorker:
         if self.threads is not None:
             torch.set_num_threads(self.threads)
         store = ResultStore(self.out, self.stamp)
         store.folder.check_shared(self.mark)
-        classifier, data = self.run.classifier(), self.run.data()
-
-        def certify(indices: Sequence[int]) -> PartReceipt:
-            start = time.perf_counter()
-            results = classifier.certify_many(data.inputs(indices), self.run.settings)
-            rows = [(index, int(data.labels[index]), result) for index, result in zip(indices, results, strict=True)]
-            store.write(rows)
-            drawn = sum(result.drawn for _, _, result in rows)
-            return PartReceipt(len(rows), drawn, time.perf_counter() - start)
-
-        return certify
+        return ChunkWorker(self.run, store, self.run.load_model(), self.run.load_data())
 
 
 def check_fit(card: ModelCard, data: DataSet, levels: int, uri: str) -> None:
@@ -146,37 +158,46 @@ def check_fit(card: ModelCard, data: DataSet, levels: int, uri: str) -> None:
         raise BadData(uri, f"has the class {wrong}, and the model knows {card.num_classes} classes")
 
 
-def parts(missing: Iterable[int]) -> list[range]:
-    """Inputs without a result, as parts of consecutive ones."""
-    found: list[range] = []
-    for index in sorted(missing):
-        last = found[-1] if found else None
-        if last is not None and last.stop == index and index % _PART_INPUTS:
-            found[-1] = range(last.start, index + 1)
+def split_chunks(indices: Iterable[int]) -> list[range]:
+    """Split inputs into chunks of consecutive ones."""
+    chunks: list[range] = []
+    for index in sorted(indices):
+        last = chunks[-1] if chunks else None
+        if last is not None and last.stop == index and index % _CHUNK_INPUTS:
+            chunks[-1] = range(last.start, index + 1)
         else:
-            found.append(range(index, index + 1))
-    return found
+            chunks.append(range(index, index + 1))
+    return chunks
 
 
-def certify_parts(
+def certify_chunks(
     run: DatasetRun,
     store: ResultStore,
-    wanted: Sequence[range],
+    chunks: Sequence[range],
     executor: Executor,
     share: WorkerResources,
     threads: int | None,
-) -> Iterator[PartReceipt]:
-    """Certify all parts; each is in the folder before its receipt comes."""
+    saved: SavedModel,
+    data: DataSet,
+) -> Iterator[ChunkReceipt]:
+    """Certify all chunks; the results of each are in the store before its receipt is yielded.
+
+    A worker in this process uses ``saved`` and ``data``; those on Ray load their own.
+    """
+    if isinstance(executor, LocalExecutor):
+        worker = ChunkWorker(run, store, saved, data)
+        yield from executor.run_stateful(lambda: worker, chunks, share)
+        return
     with store.folder.run_mark() as mark:
         make = WorkerFactory(run, store.folder.location, store.stamp, mark, threads)
-        yield from executor.run_stateful(make, wanted, share)
+        yield from executor.run_stateful(make, chunks, share)
 
 
 def votes_per_second(classifier: SmoothedClassifier, data: DataSet) -> float:
-    """How fast this machine votes, by a short trial: for what people are told, never for a result."""
-    trial = CertifySettings.of(_PROBE_VOTES, 1, "1/2", 0)
+    """How fast this machine votes, by a short trial. An estimate to show to people; no result depends on it."""
+    settings = CertifySettings.of(_PROBE_VOTES, 1, "1/2", 0)
     for _ in range(2):  # the first one warms up
         start = time.perf_counter()
-        list(classifier.certify_many(data.inputs([0]), trial))
+        list(classifier.sampler.run([classifier.task(data.inputs([0])[0], settings)]))
         seconds = time.perf_counter() - start
     return _PROBE_VOTES / seconds
