@@ -1,6 +1,7 @@
-"""The command line as tests run it: in this process, with what it printed and its exit code."""
+"""The command line as tests run it: in this process or in one of its own, with its output and exit code."""
 
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,6 +18,7 @@ class Run(NamedTuple):
 
 
 Ellzero = Callable[[str], Run]
+PROCESS_SECONDS = 120
 
 
 @pytest.fixture
@@ -33,3 +35,16 @@ def ellzero(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         return Run(code, *capsys.readouterr())
 
     return run
+
+
+def start_process(line: str) -> subprocess.Popen[str]:
+    """``ellzero <line>`` in a process of its own."""
+    command = [sys.executable, "-m", "ellzero", *shlex.split(line)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run_process(line: str) -> Run:
+    """``ellzero <line>`` in a process of its own, to its end."""
+    with start_process(line) as process:
+        out, err = process.communicate(timeout=PROCESS_SECONDS)
+    return Run(process.returncode, out, err)

@@ -12,7 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from precompute.bare_python import BarePython
+
+from ellzero.precompute.jobs.cluster import Cluster
 
 START_SECONDS = 90
 END_SECONDS = 20
@@ -78,6 +81,26 @@ def ray_head() -> Iterator[Head]:
             yield Head(address, folder, bare.executable)
         finally:
             _end(process, name)
+
+
+@pytest.fixture(scope="module")
+def head() -> Iterator[Head]:
+    """A head for the tests of one module, at the address that commands use by default."""
+    with ray_head() as started, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("RAY_API_SERVER_ADDRESS", started.address)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cluster(head: Head) -> Cluster:
+    return Cluster(head.address)
+
+
+def list_submission_ids(cluster: Cluster, name: str) -> list[str]:
+    """Ray's own ids of the attempts at the job called ``name``."""
+    ids = [job.submission_id or "" for job in cluster._client.list_jobs()]
+    return sorted(submission_id for submission_id in ids if submission_id.split("~")[0] == name)
 
 
 def _install_another_ellzero(packages: Path) -> None:

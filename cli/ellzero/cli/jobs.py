@@ -11,7 +11,7 @@ import click
 from ellzero.cli.parameters import Command
 from ellzero.core.progress import notify
 from ellzero.core.text import format_duration
-from ellzero.precompute.jobs.cluster import Cluster, ClusterJob, Status
+from ellzero.precompute.jobs.cluster import Cluster, ClusterJob
 
 _DEFAULT_ADDRESS = "http://127.0.0.1:8265"
 _INTERRUPTED = 130
@@ -39,10 +39,10 @@ def jobs_group(ctx: click.Context) -> None:
 
 @jobs_group.command("list", cls=Command)
 @address_option
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with all that is known.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with start, end and exit code.")
 def list_command(address: str, as_json: bool) -> None:
     """List the jobs, newest first; of a job that was started several times, the last."""
-    jobs = Cluster(address).jobs()
+    jobs = Cluster(address).list_jobs()
     if as_json:
         click.echo(json.dumps([_as_json(job) for job in jobs]))
         return
@@ -62,11 +62,11 @@ def list_command(address: str, as_json: bool) -> None:
 def logs_command(address: str, follow: bool, name: str) -> None:
     """Print what the job called NAME has written."""
     cluster = Cluster(address)
-    job = cluster.find(name)
+    job = cluster.find_job(name)
     if follow:
-        show_to_the_end(cluster, job)
+        show_log(cluster, job)
     else:
-        click.echo(cluster.output(job), nl=False)
+        click.echo(cluster.read_log(job), nl=False)
 
 
 @jobs_group.command("stop", cls=Command)
@@ -75,50 +75,50 @@ def logs_command(address: str, follow: bool, name: str) -> None:
 def stop_command(address: str, name: str) -> None:
     """Stop the job called NAME, and wait until it has stopped. Submitting its command again resumes it."""
     cluster = Cluster(address)
-    before = cluster.find(name)
+    before = cluster.find_job(name)
     after = cluster.stop(before)
-    if not after.status.over:
+    if not after.is_over:
         raise click.ClickException(f"job {name} was told to stop, and is still {after.status}")
-    if before.status.over or after.status is not Status.STOPPED:
+    if before.is_over or after.status != "stopped":
         notify(f"job {name} needed no stop: it has {describe_ending(after)}")
     else:
         notify(f"job {name} is stopped")
 
 
-def show_to_the_end(cluster: Cluster, job: ClusterJob) -> None:
-    """Print the output as it comes. Returns if the job succeeds; an interruption leaves the job alone."""
+def show_log(cluster: Cluster, job: ClusterJob) -> None:
+    """Print the job's output until its end. Returns if the job succeeds; an interruption leaves it running."""
     try:
-        for piece in cluster.follow(job):
+        for piece in cluster.follow_log(job):
             click.echo(piece, nl=False)
-        end = cluster.refreshed(job)
+        end = cluster.refresh(job)
     except KeyboardInterrupt:
         where = "" if cluster.address == _DEFAULT_ADDRESS else f" --address {cluster.address}"
         notify(f"job {job.name} goes on; to stop it: ellzero jobs stop{where} {job.name}")
         raise SystemExit(_INTERRUPTED) from None
-    if end.status is not Status.SUCCEEDED:
+    if end.status != "succeeded":
         raise click.ClickException(f"job {job.name} has {describe_ending(end)}")
 
 
 def describe_ending(job: ClusterJob) -> str:
     """How the job ended, to follow "has"."""
-    if job.status is Status.STOPPED:
+    if job.status == "stopped":
         return "been stopped"
-    if job.status is Status.FAILED:
+    if job.status == "failed":
         return f"failed: {job.reason}" if job.exit_code is None else f"failed with exit code {job.exit_code}"
-    return str(job.status)
+    return job.status
 
 
 def _as_row(job: ClusterJob) -> tuple[str, ...]:
     started = "" if job.started is None else f"{job.started:%Y-%m-%d %H:%M:%S}"
     seconds = _seconds(job)
     took = "" if seconds is None else format_duration(seconds)
-    return job.name, str(job.status), str(job.attempt), started, took, shlex.join(job.command)
+    return job.name, job.status, str(job.attempt), started, took, shlex.join(job.command)
 
 
 def _as_json(job: ClusterJob) -> dict[str, Any]:
     return {
         "name": job.name,
-        "status": str(job.status),
+        "status": job.status,
         "attempt": job.attempt,
         "command": list(job.command),
         "started": None if job.started is None else job.started.isoformat(),

@@ -2,7 +2,7 @@
 
 import click
 
-from ellzero.cli.jobs import address_option, describe_ending, show_to_the_end
+from ellzero.cli.jobs import address_option, describe_ending, show_log
 from ellzero.cli.parameters import Command
 from ellzero.cli.registry import COMMANDS
 from ellzero.core.progress import notify
@@ -38,7 +38,7 @@ def submit_command(address: str, name: str | None, no_wait: bool, command: str, 
     if no_wait:
         click.echo(submission.job.name)
         return
-    show_to_the_end(cluster, submission.job)
+    show_log(cluster, submission.job)
 
 
 def _describe(submission: Submission) -> list[str]:
@@ -47,7 +47,7 @@ def _describe(submission: Submission) -> list[str]:
         return [f"job {job.name} is submitted"]
     if submission.new and submission.previous is not None:
         return [f"job {job.name} has {describe_ending(submission.previous)}: submitted again, attempt {job.attempt}"]
-    lines = [f"job {job.name} {f'has {describe_ending(job)}' if job.status.over else f'is {job.status}'} already"]
+    lines = [f"job {job.name} {f'has {describe_ending(job)}' if job.is_over else f'is {job.status}'} already"]
     if not submission.same_code:
         lines.append(f"job {job.name} was submitted with code that differs from the one installed here")
     return lines

@@ -35,16 +35,16 @@ def connect(address: str) -> Any:
         def _do_request(self, *arguments: Any, **options: Any) -> Any:
             return super()._do_request(*arguments, **{"timeout": (CONNECT_SECONDS, ANSWER_SECONDS), **options})
 
-    with asking(address), _address_in_force(address):
+    with translate_errors(address), _environment_address(address):
         try:
             return Bounded(address)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:  # what other servers' answers lead to
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:  # a server that is not Ray's
             raise ClusterUnreachable(address) from error
 
 
 @contextmanager
-def asking(address: str) -> Iterator[None]:
-    """What goes wrong in a request to the head at ``address`` becomes one of our errors."""
+def translate_errors(address: str) -> Iterator[None]:
+    """Raise what goes wrong in a request to the head at ``address`` as one of our errors."""
     from ray.exceptions import RayError
 
     try:
@@ -64,8 +64,8 @@ def last_line(text: str) -> str:
 
 
 @contextmanager
-def _address_in_force(address: str) -> Iterator[None]:
-    """Ray prefers its environment variables to the address that it is given, so this one is in them for a moment."""
+def _environment_address(address: str) -> Iterator[None]:
+    """Put ``address`` into the environment for a moment: Ray prefers its variables to the address that it is given."""
     before = os.environ.get(_VARIABLE)
     os.environ[_VARIABLE] = address
     try:
