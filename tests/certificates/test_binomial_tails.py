@@ -42,7 +42,7 @@ def test_a_tie_that_is_too_large_to_check_proves_nothing() -> None:
     assert compare_tail(200_001, 100_001, SuccessProbability(half), half) is None
 
 
-def test_a_threshold_that_no_ball_can_place_as_a_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_threshold_that_no_ball_can_decide_as_a_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     def undecided(*_: object) -> None:
         raise Undecided
 
@@ -54,21 +54,21 @@ def test_a_threshold_that_no_ball_can_place_as_a_chance(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("k", "alpha"), [(255, "0.2"), (1, "0.51")])
-def test_a_threshold_far_beyond_saturation_as_a_chance(k: int, alpha: str) -> None:
+def test_a_threshold_far_beyond_saturation_as_a_probability(k: int, alpha: str) -> None:
     with precision(128):
         low, high = bounds(ThresholdProbability(Noise(k, alpha), 10**12).ball(128))
     assert 1 - Fraction(1, 1 << 126) < low < 1 <= high
 
 
 @given(noises(), st.integers(0, 40))
-def test_a_threshold_as_a_chance(noise: Noise, r: int) -> None:
-    chance, exact = ThresholdProbability(noise, r), single_threshold.threshold(noise, r)
-    assert chance.exact == exact
-    assert chance.size >= exact.denominator.bit_length()
+def test_a_threshold_as_a_probability(noise: Noise, r: int) -> None:
+    probability, exact = ThresholdProbability(noise, r), single_threshold.threshold(noise, r)
+    assert probability.exact == exact
+    assert probability.size >= exact.denominator.bit_length()
 
 
 @pytest.mark.parametrize(("k", "alpha", "r"), [(1, "0.51", 3_000), (31, "0.03", 2_000)])
-def test_a_threshold_of_a_large_radius_as_a_chance(k: int, alpha: str, r: int) -> None:
+def test_a_threshold_of_a_large_radius_as_a_probability(k: int, alpha: str, r: int) -> None:
     noise = Noise(k, alpha)
     with precision(128):
         low, high = bounds(ThresholdProbability(noise, r).ball(128))
@@ -95,7 +95,7 @@ def test_comparisons_are_those_of_the_incomplete_beta_function(
 
 
 @given(noises(), st.integers(0, 30), st.integers(1, 40), st.integers(0, 40), st.integers(1, 60), probabilities(50))
-def test_a_threshold_known_within_bounds_changes_no_comparison(
+def test_bounds_on_a_threshold_change_no_comparison(
     noise: Noise, r: int, n: int, k: int, width_bits: int, bound: Fraction
 ) -> None:
     tau, width = single_threshold.threshold(noise, r), Fraction(1, 2**width_bits)

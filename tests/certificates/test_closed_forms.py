@@ -28,38 +28,38 @@ tops = st.fractions(Fraction(501, 1000), Fraction(999_999, 1_000_000), max_denom
 
 @given(scales, tops)
 def test_uniform_l1(gamma: Fraction, p: Fraction) -> None:
-    found, exact = uniform_l1_radius(gamma, p), 2 * p * gamma - gamma
-    assert found is not None
-    assert Fraction(found) < exact <= Fraction(nextafter(found, inf))
+    result, exact = uniform_l1_radius(gamma, p), 2 * p * gamma - gamma
+    assert result is not None
+    assert Fraction(result) < exact <= Fraction(nextafter(result, inf))
 
 
 @given(scales, tops, st.integers(1, 1000))
 def test_uniform_linf(gamma: Fraction, p: Fraction, d: int) -> None:
     """R solves (1 − R/(2γ))^d = 3/2 − p, which is exact to check."""
-    found = uniform_linf_radius(gamma, p, d)
-    assert found is not None
-    assert (1 - Fraction(found) / (2 * gamma)) ** d > Fraction(3, 2) - p
-    assert (1 - Fraction(nextafter(found, inf)) / (2 * gamma)) ** d <= Fraction(3, 2) - p
+    result = uniform_linf_radius(gamma, p, d)
+    assert result is not None
+    assert (1 - Fraction(result) / (2 * gamma)) ** d > Fraction(3, 2) - p
+    assert (1 - Fraction(nextafter(result, inf)) / (2 * gamma)) ** d <= Fraction(3, 2) - p
 
 
 @given(scales, tops)
 def test_gaussian_l2(sigma: Fraction, p: Fraction) -> None:
-    found = gaussian_l2_radius(sigma, p)
-    assert found is not None
+    result = gaussian_l2_radius(sigma, p)
+    assert result is not None
     with precision(300):
-        assert normal_cdf(ball(Fraction(found) / sigma)) < ball(p)
-        assert normal_cdf(ball(Fraction(nextafter(found, inf)) / sigma)) > ball(p)
-    assert isclose(found, float(sigma) * NormalDist().inv_cdf(float(p)), rel_tol=1e-9)
+        assert normal_cdf(ball(Fraction(result) / sigma)) < ball(p)
+        assert normal_cdf(ball(Fraction(nextafter(result, inf)) / sigma)) > ball(p)
+    assert isclose(result, float(sigma) * NormalDist().inv_cdf(float(p)), rel_tol=1e-9)
 
 
 @given(scales, tops, st.integers(1, 10_000))
 def test_gaussian_l0(sigma: Fraction, p: Fraction, d: int) -> None:
-    found = gaussian_l0_radius(sigma, p, d)
-    assert found is not None
+    result = gaussian_l0_radius(sigma, p, d)
+    assert result is not None
     with precision(300):
         reach = (ball(sigma) * normal_quantile(p)) ** 2
-        assert found == 0 or ball(found) < reach
-        assert found == d or ball(found + 1) > reach
+        assert result == 0 or ball(result) < reach
+        assert result == d or ball(result + 1) > reach
 
 
 @given(st.integers(501, 999), st.integers(1, 40))

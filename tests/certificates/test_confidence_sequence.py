@@ -22,43 +22,45 @@ from ellzero.certificates.confidence_sequence import excludes, guess_anytime_bou
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
 
 
-def chance_of_ever_excluding(p: Fraction, most: int, failure: Fraction) -> Fraction:
+def probability_of_ever_excluding(p: Fraction, most: int, failure: Fraction) -> Fraction:
     """P[the sequence excludes p itself at some m ≤ most], exactly: paths that have not, counted vote by vote."""
-    alive, excluded = {0: Fraction(1)}, Fraction(0)
+    paths, excluded = {0: Fraction(1)}, Fraction(0)
     for m in range(1, most + 1):
-        grown: dict[int, Fraction] = {}
-        for k, mass in alive.items():
-            grown[k + 1] = grown.get(k + 1, Fraction(0)) + mass * p
-            grown[k] = grown.get(k, Fraction(0)) + mass * (1 - p)
-        alive = {}
-        for k, mass in grown.items():
+        next_paths: dict[int, Fraction] = {}
+        for k, mass in paths.items():
+            next_paths[k + 1] = next_paths.get(k + 1, Fraction(0)) + mass * p
+            next_paths[k] = next_paths.get(k, Fraction(0)) + mass * (1 - p)
+        paths = {}
+        for k, mass in next_paths.items():
             if excludes(Votes(k, m, failure), SuccessProbability(p)):
                 excluded += mass
             else:
-                alive[k] = mass
+                paths[k] = mass
     return excluded
 
 
 @pytest.mark.parametrize("p", ["1/2", "7/8", "19/20"])
 @pytest.mark.parametrize("failure", ["0.3", "0.05"])
 def test_p_is_ever_excluded_with_probability_at_most_epsilon(p: str, failure: str) -> None:
-    share = chance_of_ever_excluding(Fraction(p), 150, Fraction(failure))
+    share = probability_of_ever_excluding(Fraction(p), 150, Fraction(failure))
     assert 0 < share <= Fraction(failure)
 
 
 def test_looking_at_clopper_pearson_after_every_vote_would_not_do() -> None:
     """What the sequence is for: the same walk with bounds for fixed n errs far more often than ε."""
-    p, failure, alive, excluded = Fraction(1, 2), Fraction(1, 20), {0: Fraction(1)}, Fraction(0)
+    p, failure, paths, excluded = Fraction(1, 2), Fraction(1, 20), {0: Fraction(1)}, Fraction(0)
     for m in range(1, 101):
-        grown: dict[int, Fraction] = {}
-        for k, mass in alive.items():
+        next_paths: dict[int, Fraction] = {}
+        for k, mass in paths.items():
             for after in (k, k + 1):
-                grown[after] = grown.get(after, Fraction(0)) + mass / 2
-        shown = {k for k in grown if radius_from_votes(Noise(1, "0.8"), Votes(k, m, failure), 1) is not None}
-        excluded += sum(grown[k] for k in shown)
-        alive = {k: mass for k, mass in grown.items() if k not in shown}
+                next_paths[after] = next_paths.get(after, Fraction(0)) + mass / 2
+        excluded_counts = {
+            k for k in next_paths if radius_from_votes(Noise(1, "0.8"), Votes(k, m, failure), 1) is not None
+        }
+        excluded += sum(next_paths[k] for k in excluded_counts)
+        paths = {k: mass for k, mass in next_paths.items() if k not in excluded_counts}
     assert excluded > 3 * failure
-    assert chance_of_ever_excluding(p, 100, failure) <= failure
+    assert probability_of_ever_excluding(p, 100, failure) <= failure
 
 
 @settings(max_examples=60)
@@ -67,13 +69,13 @@ def test_the_radius_is_that_of_the_bound_and_not_more_than_that_of_fixed_votes(
     noise: Noise, n: int, data: st.DataObject, failure: Fraction, d: int
 ) -> None:
     votes = Votes(data.draw(st.integers(0, n)), n, failure)
-    found = anytime_radius(noise, votes, d)
+    result = anytime_radius(noise, votes, d)
     below = anytime_lower_bound(votes)
     at_bound, above = radius(noise, below, d), radius(noise, min(nextafter(below, 1.0), 1.0), d)
-    assert (-1 if at_bound is None else at_bound) <= (-1 if found is None else found)
-    assert (-1 if found is None else found) <= (-1 if above is None else above)
+    assert (-1 if at_bound is None else at_bound) <= (-1 if result is None else result)
+    assert (-1 if result is None else result) <= (-1 if above is None else above)
     fixed = radius_from_votes(noise, votes, d)
-    assert (-1 if found is None else found) <= (-1 if fixed is None else fixed)
+    assert (-1 if result is None else result) <= (-1 if fixed is None else fixed)
 
 
 @settings(max_examples=60)

@@ -30,11 +30,11 @@ def ceiling(value: Fraction, digits: int) -> Fraction:
 
 @given(noises(), st.lists(st.integers(0, 90), max_size=8), st.one_of(st.integers(1, 60), st.just(1000)))
 def test_thresholds_are_the_exact_ceilings(noise: Noise, radii: list[int], digits: int) -> None:
-    found = thresholds(noise, radii, digits)
-    assert [Fraction(value) for value in found] == [
+    result = thresholds(noise, radii, digits)
+    assert [Fraction(value) for value in result] == [
         ceiling(single_threshold.threshold(noise, r), digits) for r in radii
     ]
-    assert all(value.as_tuple().exponent == -digits for value in found)
+    assert all(value.as_tuple().exponent == -digits for value in result)
 
 
 @given(noises(), st.lists(st.integers(0, 400), max_size=8), st.integers(1, 40))
@@ -51,17 +51,17 @@ def test_rows_say_the_same_as_thresholds_and_min_p(noise: Noise, radii: list[int
 @settings(max_examples=30)
 @given(noises(), st.integers(0, 150), st.integers(1, 40))
 def test_a_column_is_its_single_cells(noise: Noise, r_max: int, digits: int) -> None:
-    found = column(noise, r_max, digits)
-    assert [row.r for row in found.rows] == list(range(len(found.rows)))
-    for row in found.rows:
+    result = column(noise, r_max, digits)
+    assert [row.r for row in result.rows] == list(range(len(result.rows)))
+    for row in result.rows:
         exact = single_threshold.threshold(noise, row.r)
         assert Fraction(row.value) == ceiling(exact, digits)
         assert row.exact == (Fraction(row.value) == exact)
         assert row.min_p == min_p(noise, row.r)
-    assert all(lower.value <= upper.value for lower, upper in pairwise(found.rows))
-    assert all(row.value < 1 for row in found.rows[:-1])
-    assert found.saturated == (found.rows[-1].value == 1)
-    assert found.saturated or noise.is_flat or len(found.rows) == r_max + 1
+    assert all(lower.value <= upper.value for lower, upper in pairwise(result.rows))
+    assert all(row.value < 1 for row in result.rows[:-1])
+    assert result.saturated == (result.rows[-1].value == 1)
+    assert result.saturated or noise.is_flat or len(result.rows) == r_max + 1
 
 
 @given(noises(), st.integers(0, 150))

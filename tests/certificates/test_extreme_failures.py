@@ -61,12 +61,12 @@ def test_the_lower_bound_is_the_largest_double_by_brute_force(n: int, data: st.D
 def test_lower_bounds_take_few_comparisons(monkeypatch: pytest.MonkeyPatch, n: int, failure: Fraction) -> None:
     compare, comparisons = compare_tail, 0
 
-    def counted(n: int, k: int, chance: SuccessProbability, bound: Fraction) -> int | None:
+    def count_calls(n: int, k: int, probability: SuccessProbability, bound: Fraction) -> int | None:
         nonlocal comparisons
         comparisons += 1
-        return compare(n, k, chance, bound)
+        return compare(n, k, probability, bound)
 
-    monkeypatch.setattr(votes_module, "compare_tail", counted)
+    monkeypatch.setattr(votes_module, "compare_tail", count_calls)
     for count in counts_of(n):
         comparisons = 0
         low = lower_bound(Votes(count, n, failure))
@@ -97,12 +97,12 @@ def test_anytime_bounds_are_the_last_excluded_double(
 ) -> None:
     excludes, comparisons = confidence_sequence.excludes, 0
 
-    def counted(votes: Votes, chance: SuccessProbability) -> bool:
+    def count_calls(votes: Votes, probability: SuccessProbability) -> bool:
         nonlocal comparisons
         comparisons += 1
-        return excludes(votes, chance)
+        return excludes(votes, probability)
 
-    monkeypatch.setattr(confidence_sequence, "excludes", counted)
+    monkeypatch.setattr(confidence_sequence, "excludes", count_calls)
     for count in counts_of(n):
         votes, comparisons = Votes(count, n, failure), 0
         low = anytime_lower_bound(votes)

@@ -36,32 +36,32 @@ def sizes_by_counting(d: int, k: int, r: int) -> dict[tuple[int, int], int]:
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (4, 1), (5, 2), (4, 3), (3, 5)])
 def test_regions_have_the_sizes_of_the_lemma(d: int, k: int) -> None:
     for r in range(d + 1):
-        part = lee2019.PaperCell(Noise(k, "0.3"), d, r)
-        found = {
+        cell = lee2019.PaperCell(Noise(k, "0.3"), d, r)
+        result = {
             (u, u + key): size
             for key in range(-r, r + 1)
-            for u, size in enumerate(lee2019._sizes(part, key, range(d + 1)))
+            for u, size in enumerate(lee2019._sizes(cell, key, range(d + 1)))
             if size
         }
-        assert found == sizes_by_counting(d, k, r)
+        assert result == sizes_by_counting(d, k, r)
 
 
 @settings(max_examples=80)
 @given(noises(), st.integers(1, 40), st.integers(0, 6), st.integers(1, 25))
 def test_it_agrees_with_the_engine_within_its_bound(noise: Noise, d: int, r: int, digits: int) -> None:
-    found = paper_threshold(noise, d, min(r, d), digits)
-    excess = Fraction(found.value) - single_threshold.threshold(noise, min(r, d))
-    assert 0 <= excess <= Fraction(found.error_bound)
+    result = paper_threshold(noise, d, min(r, d), digits)
+    excess = Fraction(result.value) - single_threshold.threshold(noise, min(r, d))
+    assert 0 <= excess <= Fraction(result.error_bound)
     bound = Fraction(1, 10**digits) + max(noise.alpha, noise.beta) ** d
-    assert bound <= Fraction(found.error_bound) <= bound + Fraction(1, 10 ** (2 * digits))
+    assert bound <= Fraction(result.error_bound) <= bound + Fraction(1, 10 ** (2 * digits))
 
 
 @pytest.mark.parametrize(("k", "alpha"), [(255, "0.1"), (1, "0.8"), (3, "0.01"), (16, "1/17")])
 def test_at_a_common_size_it_gives_the_engine_s_digits(k: int, alpha: str) -> None:
     noise = Noise(k, alpha)
     for r, value in zip((1, 3, 5), thresholds(noise, [1, 3, 5]), strict=True):
-        found = paper_threshold(noise, 784, r)
-        assert found.value - value in (Decimal(0), Decimal("1E-20"))
+        result = paper_threshold(noise, 784, r)
+        assert result.value - value in (Decimal(0), Decimal("1E-20"))
 
 
 @settings(max_examples=40)
@@ -69,11 +69,11 @@ def test_at_a_common_size_it_gives_the_engine_s_digits(k: int, alpha: str) -> No
 def test_any_split_into_ranges_in_any_order_gives_the_same(
     noise: Noise, d: int, r: int, cuts: list[int], random: Random
 ) -> None:
-    part = lee2019.PaperCell(noise, d, r)
+    cell = lee2019.PaperCell(noise, d, r)
     edges = sorted({0, d + 1, *(cut for cut in cuts if cut <= d)})
     ranges = [range(low, high) for low, high in pairwise(edges)]
     random.shuffle(ranges)
-    assert lee2019.combine(part, [lee2019.partial(part, us) for us in ranges]) == paper_threshold(noise, d, r)
+    assert lee2019.combine(cell, [lee2019.sum_range(cell, us) for us in ranges]) == paper_threshold(noise, d, r)
 
 
 def test_processes_can_share_a_cell() -> None:
@@ -83,12 +83,12 @@ def test_processes_can_share_a_cell() -> None:
 
 
 def test_a_lost_region_is_noticed() -> None:
-    part = lee2019.PaperCell(Noise(2, "0.4"), 10, 3)
+    cell = lee2019.PaperCell(Noise(2, "0.4"), 10, 3)
     with pytest.raises(Inconsistent, match=r"\(K\+1\)\^d outcomes"):
-        lee2019.combine(part, [lee2019.partial(part, range(10))])
-    whole = lee2019.partial(part, range(11))
+        lee2019.combine(cell, [lee2019.sum_range(cell, range(10))])
+    whole = lee2019.sum_range(cell, range(11))
     with pytest.raises(Inconsistent, match="do not sum to 1"):
-        lee2019.combine(part, [whole._replace(masses={**whole.masses, 0: whole.masses[0] - 1})])
+        lee2019.combine(cell, [whole._replace(masses={**whole.masses, 0: whole.masses[0] - 1})])
 
 
 @given(st.integers(1, 10**12), st.integers(1, 10**30), st.integers(0, 10**10))

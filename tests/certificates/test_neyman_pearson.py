@@ -23,7 +23,7 @@ from ellzero.certificates import (
 masses = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8)
 
 
-def normalised(pairs: list[tuple[int, int]]) -> list[Region]:
+def normalise(pairs: list[tuple[int, int]]) -> list[Region]:
     """Random regions whose x- and x̄-masses have the same sum."""
     x, xbar = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
     assume(x and xbar)
@@ -33,7 +33,7 @@ def normalised(pairs: list[tuple[int, int]]) -> list[Region]:
 @given(masses, probabilities(), probabilities())
 def test_rho_is_the_least_over_fractional_classifiers(pairs: list[tuple[int, int]], p: Fraction, q: Fraction) -> None:
     """Linear programming duality: ρ(p) = max over λ ≥ 0 of λp − Σ max(0, λ·x − x̄), attained at a region's ratio."""
-    family = normalised(pairs)
+    family = normalise(pairs)
     slopes = [Fraction(0), *(region.xbar / Fraction(region.x) for region in family if region.x)]
 
     def dual(at: Fraction) -> Fraction:
@@ -50,10 +50,10 @@ def test_rho_is_the_least_over_fractional_classifiers(pairs: list[tuple[int, int
 
 @given(masses, probabilities(), probabilities())
 def test_streaming_and_the_piecewise_function_agree(pairs: list[tuple[int, int]], p: Fraction, q: Fraction) -> None:
-    family = normalised(pairs)
-    function, ordered = Rho.of(reversed(family)), neyman_pearson.descending(family)
-    assert neyman_pearson.rho(ordered, 1, p) == function(p)
-    assert neyman_pearson.rho_inverse(ordered, 1, q) == function.inverse(q)
+    family = normalise(pairs)
+    function, regions = Rho.of(reversed(family)), neyman_pearson.sort_descending(family)
+    assert neyman_pearson.rho(regions, 1, p) == function(p)
+    assert neyman_pearson.rho_inverse(regions, 1, q) == function.inverse(q)
 
 
 @given(noises(max_k=5, max_denominator=12), st.integers(0, 6), probabilities(), probabilities())

@@ -58,10 +58,10 @@ def slow_two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int) -> int | 
 @settings(max_examples=60)
 @given(noises(), probabilities(1000), probabilities(1000), st.integers(1, 40))
 def test_two_classes(noise: Noise, p_a: Fraction, p_b: Fraction, d: int) -> None:
-    found = radius(noise, p_a, d, p_b)
-    assert found == slow_two_class(noise, p_a, p_b, d)
+    result = radius(noise, p_a, d, p_b)
+    assert result == slow_two_class(noise, p_a, p_b, d)
     alone = radius(noise, p_a, d)
-    assert alone is None or (found is not None and found >= alone)
+    assert alone is None or (result is not None and result >= alone)
 
 
 @settings(max_examples=10)
@@ -75,15 +75,13 @@ def test_two_classes_at_large_radii_are_decided_as_in_integers(
 
 @settings(max_examples=10)
 @given(noises(), st.integers(450, 900), st.integers(100, 600), probabilities(1000))
-def test_a_rival_of_almost_no_chance_is_decided_as_in_integers(
-    noise: Noise, r: int, digits: int, p_a: Fraction
-) -> None:
+def test_a_tiny_p_b_is_decided_as_in_integers(noise: Noise, r: int, digits: int, p_a: Fraction) -> None:
     p_b = Fraction(1, 10**digits)
     if 0 < p_a < 1:
         assert certifies(noise, r, p_a, p_b) == (rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b))
 
 
-def test_a_rival_of_almost_no_chance_takes_no_large_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tiny_p_b_takes_no_large_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> Fraction:
         raise AssertionError("decided in integers")
 
@@ -114,27 +112,27 @@ def test_certainty_certifies_every_coordinate() -> None:
 
 
 def test_at_certainty_no_threshold_decides() -> None:
-    found = certify(Noise(255, "0.2"), 1, 784)
-    assert (found.radius, found.threshold, found.next_threshold, found.margin) == (784, None, None, None)
+    result = certify(Noise(255, "0.2"), 1, 784)
+    assert (result.radius, result.threshold, result.next_threshold, result.margin) == (784, None, None, None)
 
 
 def test_the_iteration_over_radii_can_be_watched() -> None:
-    seen: list[bool] = []
+    answers: list[bool] = []
 
-    def watch(answers: Iterable[bool]) -> Iterator[bool]:
-        for answer in answers:
-            seen.append(answer)
+    def watch(iterable: Iterable[bool]) -> Iterator[bool]:
+        for answer in iterable:
+            answers.append(answer)
             yield answer
 
     assert radius(Noise(255, "0.2"), "0.99", 784, watch=watch) == 3
-    assert seen == [True, True, True, True, False]
+    assert answers == [True, True, True, True, False]
 
 
 def test_a_probability_extremely_close_to_one() -> None:
     noise, p = Noise(255, "0.2"), 1 - Fraction(1, 10**60)
-    found = radius(noise, p, 150528)
-    assert found is not None
-    assert single_threshold.threshold(noise, found) < p <= single_threshold.threshold(noise, found + 1)
+    result = radius(noise, p, 150528)
+    assert result is not None
+    assert single_threshold.threshold(noise, result) < p <= single_threshold.threshold(noise, result + 1)
 
 
 def test_a_float_of_any_width_counts_as_its_exact_value() -> None:

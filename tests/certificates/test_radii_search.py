@@ -34,14 +34,14 @@ def test_the_number_of_coordinates_only_cuts(noise: Noise, p: Fraction, p_b: Fra
 @pytest.mark.parametrize(("p", "p_b"), [("0.9", "0.05"), ("0.3", "1e-9"), ("0.02", "0.019")])
 def test_large_radii_are_the_last_that_the_rule_certifies(p: str, p_b: str) -> None:
     noise = Noise(1, "0.51")
-    found = radius(noise, p, MAX_DIMENSION, p_b)
-    assert found is not None
-    assert certifies(noise, found, Fraction(p), Fraction(p_b))
-    assert not certifies(noise, found + 1, Fraction(p), Fraction(p_b))
+    result = radius(noise, p, MAX_DIMENSION, p_b)
+    assert result is not None
+    assert certifies(noise, result, Fraction(p), Fraction(p_b))
+    assert not certifies(noise, result + 1, Fraction(p), Fraction(p_b))
 
 
 @pytest.mark.parametrize("p", ["1e-999", "0.3", "0.5", 1 - Fraction(1, 10**999)])
 @pytest.mark.parametrize("share", ["1e-999", "0.3", "0.999999999999999999999"])
-def test_a_guess_is_a_probability_whatever_is_asked(p: str | Fraction, share: str) -> None:
+def test_a_guess_is_a_probability_for_any_input(p: str | Fraction, share: str) -> None:
     top = Fraction(p)
     assert 0 < guess_one_class_p(top, min(top, 1 - top) * Fraction(share)) < 1

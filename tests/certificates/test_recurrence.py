@@ -57,35 +57,35 @@ def test_the_balls_contain_the_exact_values(noise: Noise, start: int, steps: int
 @settings(max_examples=40)
 @given(noises(), st.integers(1, 40), st.sampled_from([1, 50, 400]))
 def test_fast_and_exact_columns_agree(noise: Noise, digits: int, r_max: int) -> None:
-    question = RowQuery(digits)
-    fast = list(islice(recurrence.iter_answers(noise, question, r_max), r_max + 1))
-    assert fast == list(islice(recurrence.iter_answers_exactly(noise, question), r_max + 1))
+    query = RowQuery(digits)
+    fast = list(islice(recurrence.iter_answers(noise, query, r_max), r_max + 1))
+    assert fast == list(islice(recurrence.iter_answers_exactly(noise, query), r_max + 1))
 
 
 @pytest.mark.parametrize(("k", "alpha"), [(1, "0.51"), (31, "0.03"), (255, "0.01"), (7, "1/100"), (10**8, "1e-6")])
 def test_long_fast_columns_agree_with_exact_ones(k: int, alpha: str) -> None:
-    noise, question = Noise(k, alpha), CeilingQuery(20)
-    fast = list(islice(recurrence.iter_answers(noise, question, 1_500), 1_501))
-    assert fast == list(islice(recurrence.iter_answers_exactly(noise, question), 1_501))
+    noise, query = Noise(k, alpha), CeilingQuery(20)
+    fast = list(islice(recurrence.iter_answers(noise, query, 1_500), 1_501))
+    assert fast == list(islice(recurrence.iter_answers_exactly(noise, query), 1_501))
 
 
 def test_too_few_bits_are_noticed_and_answered_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A walk that is told to expect one radius begins with too little precision for these hundreds."""
-    noise, question = Noise(10**6, "0.1"), CeilingQuery(20)
-    tried: list[int] = []
+    """When only one radius is expected, the first precision is too low for these hundreds."""
+    noise, query = Noise(10**6, "0.1"), CeilingQuery(20)
+    precisions: list[int] = []
     blocks = recurrence._blocks
 
-    def recorded(
-        noise: Noise, question: CeilingQuery, seed: recurrence.ExactRecurrence, bits: int, r: int
+    def record_bits(
+        noise: Noise, query: CeilingQuery, start: recurrence.ExactRecurrence, bits: int, r: int
     ) -> Iterator[list[Ceiling]]:
-        tried.append(bits)
-        return blocks(noise, question, seed, bits, r)
+        precisions.append(bits)
+        return blocks(noise, query, start, bits, r)
 
-    monkeypatch.setattr(recurrence, "_blocks", recorded)
-    started_low = list(islice(recurrence.iter_answers(noise, question, 1), 800))
-    assert started_low == list(islice(recurrence.iter_answers_exactly(noise, question), 800))
-    assert len(tried) > 2
-    assert tried == [tried[0] << doublings for doublings in range(len(tried))]
+    monkeypatch.setattr(recurrence, "_blocks", record_bits)
+    answers = list(islice(recurrence.iter_answers(noise, query, 1), 800))
+    assert answers == list(islice(recurrence.iter_answers_exactly(noise, query), 800))
+    assert len(precisions) > 2
+    assert precisions == [precisions[0] << doublings for doublings in range(len(precisions))]
 
 
 def test_a_ball_too_wide_for_many_digits_asks_for_more_bits_and_not_for_integers(
@@ -104,7 +104,7 @@ def test_a_ball_too_wide_for_many_digits_asks_for_more_bits_and_not_for_integers
 @pytest.mark.parametrize("r_tie", [150, 151, 153])
 def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """F = 1/2 exactly at some radius: every ball there is undecided, at any precision."""
-    noise, question = Noise(255, "0.1"), CeilingQuery(20)
+    noise, query = Noise(255, "0.1"), CeilingQuery(20)
     monkeypatch.setattr(recurrence, "EXACT_BITS", 64)
     step = recurrence.BallRecurrence.step
 
@@ -114,14 +114,14 @@ def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypat
             raise Undecided
 
     monkeypatch.setattr(recurrence.BallRecurrence, "step", step_with_tie)
-    found = list(islice(recurrence.iter_answers(noise, question, 200), 200))
-    assert found == list(islice(recurrence.iter_answers_exactly(noise, question), 200))
+    result = list(islice(recurrence.iter_answers(noise, query, 200), 200))
+    assert result == list(islice(recurrence.iter_answers_exactly(noise, query), 200))
 
 
 def test_an_answer_that_is_an_exact_decimal_comes_from_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the exact phase cut short, the exact decimals of K = 1, α = 4/5 meet the balls, which cannot settle them."""
     monkeypatch.setattr(recurrence, "EXACT_BITS", 4)
-    noise, question = Noise(1, "4/5"), RowQuery(1)
-    question.bits = 1
-    fast = list(islice(recurrence.iter_answers(noise, question, 60), 60))
-    assert fast == list(islice(recurrence.iter_answers_exactly(noise, question), 60))
+    noise, query = Noise(1, "4/5"), RowQuery(1)
+    query.bits = 1
+    fast = list(islice(recurrence.iter_answers(noise, query, 60), 60))
+    assert fast == list(islice(recurrence.iter_answers_exactly(noise, query), 60))

@@ -1,4 +1,4 @@
-"""A question answered by a ball is answered as for every number in it, or not at all."""
+"""A query answered from a ball has the same answer for every number in it, or none."""
 
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from ellzero.certificates._balls import Undecided, arb, ball, precision
 from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery, LeastDoubleQuery, RowQuery
 
-# 1 − τ lies in (0, 1/2]; many on the grids of the questions, where a ball can only touch the answer.
+# 1 − τ lies in (0, 1/2]; many on the grids of the queries, where a ball can only touch the answer.
 complements = st.one_of(
     st.fractions(Fraction(1, 10**6), Fraction(1, 2)),
     st.integers(1, 500).map(lambda n: Fraction(n, 1000)),
@@ -25,33 +25,33 @@ def test_a_ball_is_answered_as_the_exact_number_in_it(
         width = arb(2) ** -60
         # The number at the lower end of the ball, anywhere in it, or at its upper end.
         enclosure = arb(enclosure - touching * width, width) if touching else enclosure
-        for question in (
+        for query in (
             CeilingQuery(digits),
             LeastDoubleQuery(),
             RowQuery(digits),
             ExceedsQuery(Fraction(3, 4)),
         ):
             try:
-                answer = question.of_ball(enclosure)
+                answer = query.of_ball(enclosure)
             except Undecided:
                 continue
-            assert answer == question.of_exact(complement.numerator, complement.denominator)
+            assert answer == query.of_exact(complement.numerator, complement.denominator)
 
 
-@pytest.mark.parametrize("question", [CeilingQuery(3), LeastDoubleQuery(), RowQuery(3)])
-def test_a_ball_without_width_on_the_grid_is_left_to_integers(question: RowQuery) -> None:
+@pytest.mark.parametrize("query", [CeilingQuery(3), LeastDoubleQuery(), RowQuery(3)])
+def test_a_ball_without_width_on_the_grid_is_left_to_integers(query: RowQuery) -> None:
     with precision(128), pytest.raises(Undecided):
-        question.of_ball(arb(1) / 8)
+        query.of_ball(arb(1) / 8)
 
 
 @given(complements, st.integers(1, 1000))
 def test_everything_finer_than_its_bits_is_one_answer(complement: Fraction, digits: int) -> None:
-    for question in (
+    for query in (
         CeilingQuery(digits),
         LeastDoubleQuery(),
         RowQuery(digits),
         ExceedsQuery(1 - complement),
     ):
-        tiny = complement / (1 << question.bits)
-        beyond = question.of_exact(1, 2 << question.bits)
-        assert question.of_exact(tiny.numerator, tiny.denominator) == beyond
+        tiny = complement / (1 << query.bits)
+        beyond = query.of_exact(1, 2 << query.bits)
+        assert query.of_exact(tiny.numerator, tiny.denominator) == beyond

@@ -33,21 +33,21 @@ def test_no_smaller_number_of_votes_has_the_power(
 ) -> None:
     tau = single_threshold.threshold(noise, r)
     p = tau + (1 - tau) * above
-    found = plan(noise, r, p, failure, power)
-    if found is None or found.n > 120:
+    result = plan(noise, r, p, failure, power)
+    if result is None or result.n > 120:
         assert slow_plan(noise, r, p, failure, power, 60) is None
     else:
-        assert found.n == slow_plan(noise, r, p, failure, power, 120)
-        assert found.min_count == min_count(noise, r, found.n, failure)
+        assert result.n == slow_plan(noise, r, p, failure, power, 120)
+        assert result.min_count == min_count(noise, r, result.n, failure)
 
 
 def test_a_larger_plan_is_the_least_too() -> None:
-    found = plan(Noise(255, "0.2"), 3, "0.99")
-    assert found is not None
-    assert (found.n, found.min_count) == (2482, 2451)
-    for n in range(1, found.n):
-        least = min_count(found.noise, 3, n)
-        assert least is None or compare_tail(n, least, SuccessProbability(found.p), found.power) == -1
+    result = plan(Noise(255, "0.2"), 3, "0.99")
+    assert result is not None
+    assert (result.n, result.min_count) == (2482, 2451)
+    for n in range(1, result.n):
+        least = min_count(result.noise, 3, n)
+        assert least is None or compare_tail(n, least, SuccessProbability(result.p), result.power) == -1
 
 
 @pytest.mark.parametrize("p", ["0.97", "0.3", single_threshold.threshold(Noise(255, "0.2"), 3)])
@@ -60,10 +60,10 @@ def test_a_p_barely_above_the_threshold_needs_more_votes_than_there_may_be() -> 
 
 
 def test_certainty_needs_as_many_votes_as_make_the_radius_reachable() -> None:
-    found = plan(Noise(255, "0.2"), 3, 1)
-    assert found is not None
-    assert found.n == found.min_count == 326
-    assert min_count(found.noise, 3, 325) is None
+    result = plan(Noise(255, "0.2"), 3, 1)
+    assert result is not None
+    assert result.n == result.min_count == 326
+    assert min_count(result.noise, 3, 325) is None
 
 
 def test_the_bound_by_randomised_tests_never_falls() -> None:

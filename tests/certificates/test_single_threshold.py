@@ -30,13 +30,13 @@ def test_a_cell_is_the_general_lemma_at_one_half(noise: Noise, r: int) -> None:
 
 @given(noises(), st.integers(0, 60), st.integers(0, 60))
 def test_it_does_not_matter_where_the_search_for_the_median_starts(noise: Noise, r: int, start: int) -> None:
-    found = single_threshold._gathered(noise.weights.descending, r, min(start, r))
-    if not noise.is_flat and found is not None:  # None: started below the median, and noticed
-        assert 1 - Fraction(int(found[0]), int(found[1])) == single_threshold.threshold(noise, r)
+    result = single_threshold._sum_from(noise.weights.descending, r, min(start, r))
+    if not noise.is_flat and result is not None:  # None: started below the median, and noticed
+        assert 1 - Fraction(int(result[0]), int(result[1])) == single_threshold.threshold(noise, r)
 
 
 def test_a_search_that_starts_below_the_median_is_noticed() -> None:
-    assert single_threshold._gathered(Noise(1, "0.99").weights, 50, 0) is None
+    assert single_threshold._sum_from(Noise(1, "0.99").weights, 50, 0) is None
 
 
 @given(noises(), st.integers(0, 120), st.integers(40, 400))
@@ -63,7 +63,7 @@ def test_the_ball_contains_rho_and_is_narrow_for_any_p(noise: Noise, r: int, p: 
     assert high - low <= Fraction(1, 2 ** (bits - 40))
 
 
-def test_rho_stays_narrow_where_regions_beyond_the_middle_are_taken() -> None:
+def test_rho_stays_narrow_when_it_needs_regions_beyond_the_middle() -> None:
     """There the recurrence subtracts."""
     noise, r, p = Noise(255, "0.01"), 2_000, Fraction(999_999, 1_000_000)
     with precision(128):

@@ -34,7 +34,7 @@ def test_every_ball_contains_the_tail(votes: tuple[int, int], q: Fraction, bits:
 
 @settings(max_examples=60)
 @given(counts(120), probabilities(100), st.integers(1, 40))
-def test_a_ball_of_chances_gives_a_ball_of_tails(votes: tuple[int, int], q: Fraction, width_bits: int) -> None:
+def test_a_ball_of_probabilities_gives_a_ball_of_tails(votes: tuple[int, int], q: Fraction, width_bits: int) -> None:
     """The tail grows with q, so its values at both ends are the extremes."""
     n, k = votes
     width = Fraction(1, 2**width_bits)
@@ -58,14 +58,14 @@ def test_a_single_count_is_as_likely_as_the_difference_of_two_tails(votes: tuple
 @pytest.mark.parametrize("q", ["1/3", "1/2", "0.99", "0.99999"])
 @pytest.mark.parametrize("deviations", [1, 3, 8])
 def test_the_last_ball_is_as_narrow_as_the_incomplete_beta_function_s(n: int, q: str, deviations: int) -> None:
-    chance = Fraction(q)
-    k = int(n * chance) + int(deviations * float(n * chance * (1 - chance)) ** 0.5) + 1
+    probability = Fraction(q)
+    k = int(n * probability) + int(deviations * float(n * probability * (1 - probability)) ** 0.5) + 1
     if k >= n:
         return
     with precision(128):
-        *_, last = upper_tail_balls(n, k, ball(chance))
+        *_, last = upper_tail_balls(n, k, ball(probability))
     with precision(256):
-        beta = ball(chance).beta_lower(k, n - k + 1, 1)
+        beta = ball(probability).beta_lower(k, n - k + 1, 1)
     assert last.overlaps(beta)
     assert last.rel_accuracy_bits() > 128 - 40
 
@@ -84,7 +84,7 @@ def test_a_guess_is_close_to_the_bound(votes: tuple[int, int], failure: Fraction
     "failure", [Fraction(1, 10**3000), Fraction(1, 1000), Fraction(1, 2), 1 - Fraction(1, 10**3000)]
 )
 @pytest.mark.parametrize("n", [1, 2, 1_000, HUGE])
-def test_a_guess_is_a_double_below_one_whatever_is_asked(n: int, failure: Fraction) -> None:
+def test_a_guess_is_a_double_below_one_for_any_input(n: int, failure: Fraction) -> None:
     for k in {0, 1, n // 2, n - 1, n}:
         q = guess_bound(n, k, failure)
         assert 0 <= q <= nextafter(1.0, 0.0)

@@ -34,8 +34,8 @@ def test_min_count_is_the_least_count(noise: Noise, r: int, n: int, failure: Fra
 
 
 def test_counts_computed_by_hand() -> None:
-    found = [min_count(Noise(255, "1/5"), r, 100_000, "0.001") for r in range(1, 11)]
-    assert found == [70136, 85719, 98039, 99563, 99679, 99793, 99900, 99991, None, None]
+    result = [min_count(Noise(255, "1/5"), r, 100_000, "0.001") for r in range(1, 11)]
+    assert result == [70136, 85719, 98039, 99563, 99679, 99793, 99900, 99991, None, None]
 
 
 def test_an_exact_tie_does_not_certify() -> None:
@@ -58,20 +58,20 @@ def test_votes_that_prove_almost_nothing_are_fast_too() -> None:
     """At ε = 1 − 10^-30 unanimous votes bound p by almost 1, and many thresholds lie above the double below."""
     votes = Votes(10**8, 10**8, 1 - Fraction(1, 10**30))
     noise = Noise(1, "0.53")
-    found = radius_from_votes(noise, votes, 60_000)
-    assert found is not None
-    assert compare_tail(votes.n, votes.n, ThresholdProbability(noise, found), votes.failure) == -1
-    assert compare_tail(votes.n, votes.n, ThresholdProbability(noise, found + 1), votes.failure) == 1
+    result = radius_from_votes(noise, votes, 60_000)
+    assert result is not None
+    assert compare_tail(votes.n, votes.n, ThresholdProbability(noise, result), votes.failure) == -1
+    assert compare_tail(votes.n, votes.n, ThresholdProbability(noise, result + 1), votes.failure) == 1
 
 
 @pytest.mark.parametrize(("n", "failure"), [(10**8, "0.001"), (10**8, "1e-30"), (10**7, "0.5")])
 def test_a_hundred_million_votes(n: int, failure: str) -> None:
     noise = Noise(255, "0.2")
-    found = min_count(noise, 2, n, failure)
-    assert found is not None
+    result = min_count(noise, 2, n, failure)
+    assert result is not None
     tau = SuccessProbability(single_threshold.threshold(noise, 2))
-    assert compare_tail(n, found, tau, Fraction(failure)) == -1
-    assert compare_tail(n, found - 1, tau, Fraction(failure)) == 1
+    assert compare_tail(n, result, tau, Fraction(failure)) == -1
+    assert compare_tail(n, result - 1, tau, Fraction(failure)) == 1
 
 
 @settings(max_examples=60)
@@ -92,12 +92,12 @@ def test_the_radius_from_votes_is_the_one_of_the_counts(
     noise: Noise, n: int, d: int, failure: Fraction, data: st.DataObject
 ) -> None:
     votes = Votes(data.draw(st.integers(0, n)), n, failure)
-    found = radius_from_votes(noise, votes, d)
+    result = radius_from_votes(noise, votes, d)
     for r in range(d + 1):
         least = min_count(noise, r, n, failure)
-        assert (least is not None and votes.count >= least) == (found is not None and r <= found)
+        assert (least is not None and votes.count >= least) == (result is not None and r <= result)
     rounded = radius(noise, lower_bound(votes), d)
-    assert rounded is None or (found is not None and rounded <= found)
+    assert rounded is None or (result is not None and rounded <= result)
 
 
 def test_what_unanimous_votes_reach() -> None:
@@ -129,12 +129,12 @@ def test_bad_votes(arguments: tuple[int, ...], message: str) -> None:
 def test_bounds_take_few_comparisons_for_every_failure(n: int, digits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure probability close to 1, or to 0, at up to 10^8 votes: the last double is found by few comparisons, and
     none of them needs integers of billions of bits."""
-    compared: list[int] = []
+    comparisons: list[int] = []
     exact_sizes: list[int] = []
 
-    def counting(n: int, k: int, chance: SuccessProbability, bound: Fraction) -> int | None:
-        compared.append(k)
-        return compare_tail(n, k, chance, bound)
+    def counting(n: int, k: int, probability: SuccessProbability, bound: Fraction) -> int | None:
+        comparisons.append(k)
+        return compare_tail(n, k, probability, bound)
 
     def measuring(n: int, k: int, q: Fraction) -> Fraction:
         exact_sizes.append((n - k + 1) * n * q.denominator.bit_length())
@@ -144,9 +144,9 @@ def test_bounds_take_few_comparisons_for_every_failure(n: int, digits: int, monk
     monkeypatch.setattr("ellzero.certificates.binomial_tails.exact_tail", measuring)
     for failure in (Fraction(1, 10**digits), 1 - Fraction(1, 10**digits)):
         for count in {0, 1, min(2, n), n // 2, n - 1, n}:
-            compared.clear()
+            comparisons.clear()
             bound = lower_bound(Votes(count, n, failure))
-            assert len(compared) <= 20
+            assert len(comparisons) <= 20
             assert bound == 0 or compare_tail(n, count, SuccessProbability(Fraction(bound)), failure) in (-1, 0)
             above = nextafter(bound, 1.0)
             assert count == 0 or above == 1 or compare_tail(n, count, SuccessProbability(Fraction(above)), failure) == 1

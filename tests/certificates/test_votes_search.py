@@ -11,7 +11,7 @@ from oracles.strategies import noises
 from ellzero.certificates import Noise, Votes, lower_bound, radius, radius_from_votes, single_threshold
 from ellzero.certificates._balls import ball, precision
 from ellzero.certificates.binomial_tails import ThresholdProbability
-from ellzero.certificates.votes import guess_lower_bound, proved_radius
+from ellzero.certificates.votes import guess_lower_bound, prove_radius
 from ellzero.core.numbers import MAX_DIMENSION
 
 failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).map(Fraction)
@@ -25,10 +25,10 @@ def some_votes(draw: st.DrawFn, most: int) -> Votes:
 
 def slow_radius(noise: Noise, votes: Votes, d: int) -> int | None:
     """The definition: the largest r ≤ d with P[Bin(n, τ_r) ≥ count] < ε, in Fractions."""
-    chances = (
+    tails = (
         brute_force.binomial_tail(votes.n, votes.count, single_threshold.threshold(noise, r)) for r in range(d + 1)
     )
-    return max((r for r, chance in enumerate(chances) if chance < votes.failure), default=None)
+    return max((r for r, tail in enumerate(tails) if tail < votes.failure), default=None)
 
 
 def beta_radius(noise: Noise, votes: Votes, d: int) -> int | None:
@@ -48,7 +48,7 @@ def beta_radius(noise: Noise, votes: Votes, d: int) -> int | None:
 def test_any_guess_leads_to_the_radius_by_definition(noise: Noise, votes: Votes, d: int, guess: int | None) -> None:
     expected = slow_radius(noise, votes, d)
     assert radius_from_votes(noise, votes, d) == expected
-    assert proved_radius(noise, votes, d, guess, partial(ThresholdProbability, noise)) == expected
+    assert prove_radius(noise, votes, d, guess, partial(ThresholdProbability, noise)) == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -76,9 +76,9 @@ def test_the_number_of_coordinates_only_cuts(noise: Noise, votes: Votes) -> None
 @pytest.mark.parametrize("failure", ["0.001", 1 - Fraction(1, 10**30)])
 def test_unanimous_votes_end_somewhere_in_any_number_of_coordinates(failure: str | Fraction) -> None:
     noise, votes = Noise(255, "0.2"), Votes(10**8, 10**8, failure)
-    found = radius_from_votes(noise, votes, MAX_DIMENSION)
-    assert found is not None
-    exact = [single_threshold.threshold(noise, r) for r in (found, found + 1)]
+    result = radius_from_votes(noise, votes, MAX_DIMENSION)
+    assert result is not None
+    exact = [single_threshold.threshold(noise, r) for r in (result, result + 1)]
     with precision(4_096):
         below, above = (ball(tau) ** votes.n - ball(votes.failure) for tau in exact)
     assert below < 0

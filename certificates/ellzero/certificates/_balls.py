@@ -1,7 +1,7 @@
 """Rigorous enclosures: FLINT's ball arithmetic, with its working precision set in one place.
 
 A ball always contains the exact value, whatever the precision; precision only decides how wide it is. So a
-comparison that comes out true *is* true, and one that comes out neither way asks for more bits.
+comparison that comes out true *is* true, and one that comes out neither way needs more bits.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,15 +36,15 @@ _ctx_lock = RLock()
 
 
 class Undecided(Exception):
-    """The enclosures are too wide to tell. Never leaves the package: more bits or exact integers follow."""
+    """The enclosures are too wide to decide. Never leaves the package: it is retried with more bits or in integers."""
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Round ball operations to ``bits`` inside the block.
 
-    FLINT's precision is one global number, so threads take turns: another thread could not make a result
-    wrong, but it could make it too wide for ever. Long work in balls comes through here, where it can be stopped.
+    FLINT's precision is one global number, so threads take turns: another thread could not make a result wrong, but
+    it could keep it too wide for ever. All long work in balls passes here, so this is where it can be stopped.
     """
     check_cancelled()
     with _ctx_lock, ctx.workprec(bits):
@@ -86,7 +86,7 @@ def decide(attempt: Callable[[int], T], start_bits: int, cap_bits: int) -> T:
 
 
 def below(value: Fraction) -> float:
-    """The largest finite double strictly below ``value``, which is not below all of them."""
+    """The largest finite double strictly below ``value``, which must exceed the least one."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -97,7 +97,7 @@ def below(value: Fraction) -> float:
 def double_below(value: Callable[[int], arb], cap_bits: int = 1_024) -> float:
     """The largest double strictly below the positive number that ``value(bits)`` encloses.
 
-    Where the number may be a double itself, so that no precision tells, the one that is surely below it.
+    If the number may itself be a double, which no precision can rule out, the one certainly below it.
     """
 
     def attempt(bits: int) -> float:

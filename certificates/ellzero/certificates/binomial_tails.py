@@ -1,7 +1,7 @@
 """Binomial tails P[Bin(n, q) ≥ k], compared with a bound rigorously.
 
 A comparison takes balls for the tail, wide ones first, until one decides: a tenth of a millisecond for n up to 10^8.
-One that stays open is an exact tie in all likelihood; it is decided in integers where they are affordable.
+One that stays undecided is almost certainly an exact tie; it is decided in integers where they are affordable.
 """
 
 from collections.abc import Iterator
@@ -43,10 +43,9 @@ class SuccessProbability:
 
 
 class ThresholdProbability(SuccessProbability):
-    """τ_r as a chance; for large r its exact value, a fraction of r·log₂ z bits, is formed only if it must be.
+    """τ_r as a success probability; for large r its exact value, a fraction of r·log₂ z bits, is formed only if needed.
 
-    ``within``, if given, are two numbers that τ_r is known to lie between, itself included: they save the first attempt
-    all of the work.
+    ``within``, if given, is a closed interval that contains τ_r: it saves the first attempt all of the work.
     """
 
     def __init__(self, noise: Noise, r: int, within: tuple[Fraction, Fraction] | None = None) -> None:
@@ -65,10 +64,10 @@ class ThresholdProbability(SuccessProbability):
 
     def ball(self, bits: int) -> arb:
         if bits not in self._balls:
-            self._balls[bits] = self._computed(bits)
+            self._balls[bits] = self._compute_ball(bits)
         return self._balls[bits]
 
-    def _computed(self, bits: int) -> arb:
+    def _compute_ball(self, bits: int) -> arb:
         if self._within is not None and bits <= FIRST_BITS:
             low, high = self._within
             return arb(ball((low + high) / 2), ball((high - low) / 2))
@@ -90,7 +89,7 @@ def tail_ball(n: int, k: int, q: arb) -> arb:
 
 
 def _tail_balls(n: int, k: int, q: arb) -> Iterator[arb]:
-    """Balls for P[Bin(n, q) ≥ k], from cheap and wide to dear and narrow."""
+    """Balls for P[Bin(n, q) ≥ k], from cheap and wide to costly and narrow."""
     if k <= 0 or k > n:
         yield arb(k <= 0)
     elif n * q < k:
@@ -114,15 +113,15 @@ def _smaller_tail_balls(n: int, k: int, q: arb, bound: Fraction) -> tuple[Iterat
     return upper_tail_balls(n, n - k + 1, 1 - q), -1
 
 
-def compare_tail(n: int, k: int, chance: SuccessProbability, bound: Fraction) -> int | None:
+def compare_tail(n: int, k: int, probability: SuccessProbability, bound: Fraction) -> int | None:
     """−1, 0 or 1 as P[Bin(n, q) ≥ k] is below, equal to or above the bound.
 
-    None where a tie can neither be excluded nor be checked at a bearable cost: nothing is proved then, and a caller
-    must take the safe side.
+    None if a tie can neither be excluded nor checked at an acceptable cost: then nothing is proved, and the caller
+    must err on the safe side.
     """
 
     def attempt(bits: int) -> int:
-        q = chance.ball(bits)
+        q = probability.ball(bits)
         tails, side = _smaller_tail_balls(n, k, q, bound)
         limit = ball(bound if side == 1 else 1 - bound)
         for tail in tails:
@@ -132,14 +131,14 @@ def compare_tail(n: int, k: int, chance: SuccessProbability, bound: Fraction) ->
                 return side
         raise Undecided
 
-    term = n * chance.size
+    term = n * probability.size
     affordable = term <= _AFFORDABLE_TERM_BITS and (n - k + 1) * term <= _AFFORDABLE_BITS
     try:
         return decide(attempt, FIRST_BITS, _BITS_BEFORE_INTEGERS if affordable else _CAP_BITS)
     except Undecided:
         if not affordable:
             return None
-    excess = exact_tail(n, k, chance.exact) - bound
+    excess = exact_tail(n, k, probability.exact) - bound
     return (excess > 0) - (excess < 0)
 
 

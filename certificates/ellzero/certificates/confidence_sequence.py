@@ -1,13 +1,13 @@
-"""From votes to certificates at a number of votes that nobody fixed beforehand: a confidence sequence for p.
+"""From votes to certificates when the number of votes is not fixed beforehand: a confidence sequence for p.
 
 After m votes, k of them for y, the mixture of likelihood ratios against a p of q is
 
     M_m(q) = ∫ (θ/q)^k·((1−θ)/(1−q))^(m−k) dΠ(θ) = B(k+½, m−k+½) / (π·q^k·(1−q)^(m−k)),    Π = Beta(½, ½).
 
 At q = p it is a martingale with mean 1, so by Ville's inequality P[M_m(p) ≥ 1/ε for *some* m] ≤ ε. log M_m is convex in
-q with its least value at k/m, so that {q : M_m(q) < 1/ε} is an interval, and with probability at least 1 − ε it holds p
-at every m at once: its lower end may be looked at after each vote, and whoever looks may stop whenever he likes. A
-Clopper–Pearson bound may not.
+q with its minimum at k/m, so {q : M_m(q) < 1/ε} is an interval, and with probability at least 1 − ε it contains p for
+all m at once. So its lower end may be computed after each vote, and sampling may stop at any time, for any reason. This
+is not true of a Clopper–Pearson bound.
 """
 
 from fractions import Fraction
@@ -30,10 +30,10 @@ _BELOW_ONE = nextafter(1.0, 0.0)
 
 
 def anytime_radius(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
-    """The largest r ≤ d that the votes so far certify, None to abstain; ``votes.n`` are those drawn so far.
+    """The largest r ≤ d that the votes so far certify, None to abstain; ``votes.n`` is the number drawn so far.
 
-    With probability at least 1 − ε the radii given after *every* number of votes hold, all of them together: stopping
-    may depend on the votes in any way. Never more than the votes certify, at that n alone, by Clopper–Pearson.
+    With probability at least 1 − ε the radii returned after *every* number of votes hold, all of them at once: when to
+    stop may depend on the votes in any way. Never larger than what Clopper–Pearson certifies for that n alone.
     """
     d = read_dimension(d)
 
@@ -41,10 +41,10 @@ def anytime_radius(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -
         return excludes(votes, ThresholdProbability(noise, r))
 
     likely = radius(noise, guess_anytime_bound(votes), d, watch=watch)
-    # Unanimous votes show the most, and M_m(q) ≤ q^-m: no q above ε^(1/m) ≤ 1 − (1−ε)/m is excluded.
+    # Unanimous votes prove the most, and M_m(q) ≤ q^-m: no q above ε^(1/m) ≤ 1 − (1−ε)/m is excluded.
     most = d if noise.is_flat else min(d, radius_bound(noise, (1 - votes.failure) / votes.n))
-    found = last_true_near(certified, -1 if likely is None else likely, -1, most)
-    return found if found >= 0 else None
+    largest = last_true_near(certified, -1 if likely is None else likely, -1, most)
+    return largest if largest >= 0 else None
 
 
 def anytime_lower_bound(votes: Votes) -> float:
@@ -57,12 +57,12 @@ def anytime_lower_bound(votes: Votes) -> float:
     )
 
 
-def excludes(votes: Votes, chance: SuccessProbability) -> bool:
-    """Whether the sequence has shown p > q: q < k/m and M_m(q) ≥ 1/ε. What cannot be told is not shown."""
+def excludes(votes: Votes, probability: SuccessProbability) -> bool:
+    """Whether the sequence has shown p > q: q < k/m and M_m(q) ≥ 1/ε. False if that cannot be decided."""
     n, k = votes.n, votes.count
 
     def attempt(bits: int) -> bool:
-        q = chance.ball(bits)
+        q = probability.ball(bits)
         if n * q >= k:
             return False
         excess = _log_mixture(n, k, q) + ball(votes.failure).log()
@@ -79,7 +79,7 @@ def excludes(votes: Votes, chance: SuccessProbability) -> bool:
 
 
 def guess_anytime_bound(votes: Votes) -> float:
-    """A double near `anytime_lower_bound`. Proves nothing: it only says where to look."""
+    """A double near `anytime_lower_bound`. Proves nothing: it is only where a search begins."""
     n, k = votes.n, votes.count
     if k == 0:
         return 0.0
@@ -88,7 +88,7 @@ def guess_anytime_bound(votes: Votes) -> float:
     level = lgamma(k + 0.5) + lgamma(n - k + 0.5) - lgamma(n + 1) - log(pi) + log_failure
     if k == n:
         return min(exp(level / n), _BELOW_ONE)
-    low, high = level / k, log(k) - log(n - k)  # in logit q, where both ends have room; the most is q = k/n
+    low, high = level / k, log(k) - log(n - k)  # in logit q, which resolves both ends; the largest is q = k/n
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if -k * _softplus(-middle) - (n - k) * _softplus(middle) <= level:

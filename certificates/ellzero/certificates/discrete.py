@@ -1,6 +1,6 @@
 """The discrete ℓ0 noise as a family of regions, and its ρ for any p and q.
 
-For two inputs at Hamming distance r only the r coordinates in which they differ tell x from x̄. With
+For two inputs at Hamming distance r, only the r coordinates in which they differ distinguish x from x̄. With
 t = #(noisy coordinates equal to x) − #(equal to x̄) the likelihood ratio is (α/β)^t, and
 
     P_r(t) = [y^t] (a·y + m + b/y)^r      mass under x,  Σ_t P_r(t) = z^r
@@ -22,7 +22,7 @@ from ellzero.core.numbers import RationalLike, read_integer, read_probability
 def regions(noise: Noise, r: int) -> Iterator[Region]:
     """The regions at distance r as integers in units of z^-r, in descending order of likelihood ratio.
 
-    Streams: each comes from the two before it by the three-term recurrence
+    A stream: each region comes from the two before it by the three-term recurrence
     a·(r−x+1)·P(x−1) = b·(r+x+1)·P(x+1) + m·x·P(x), an exact division by a small integer.
     """
     r, weights = read_integer(r, "r", 0), noise.weights.descending
@@ -35,14 +35,14 @@ def rho(noise: Noise, r: int, p: RationalLike) -> Fraction:
 
     Exact. O(r) integer operations on numbers of r·log₂ z bits.
     """
-    r, wanted = read_integer(r, "r", 0), read_probability(p, "p")
-    return lemma_rho(regions(noise, r), _total(noise, r), wanted)
+    r, p = read_integer(r, "r", 0), read_probability(p, "p")
+    return lemma_rho(regions(noise, r), _total(noise, r), p)
 
 
 def rho_inverse(noise: Noise, r: int, q: RationalLike) -> Fraction:
     """ρ_r⁻¹(q) = sup{p : ρ_r(p) ≤ q}; at q = 1/2 the threshold τ_r. Exact, at the cost of `rho`."""
-    r, allowed = read_integer(r, "r", 0), read_probability(q, "q")
-    return lemma_rho_inverse(regions(noise, r), _total(noise, r), allowed)
+    r, q = read_integer(r, "r", 0), read_probability(q, "q")
+    return lemma_rho_inverse(regions(noise, r), _total(noise, r), q)
 
 
 def _total(noise: Noise, r: int) -> int:

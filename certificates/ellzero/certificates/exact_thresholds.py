@@ -1,4 +1,4 @@
-"""Thresholds τ_r = ρ_r⁻¹(1/2), exactly rounded up: single ones, lists and whole columns."""
+"""Thresholds τ_r = ρ_r⁻¹(1/2), correctly rounded up: single ones, lists and whole columns."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,11 +16,9 @@ from ellzero.certificates.rounding import (
     LeastDoubleQuery,
     Row,
     RowQuery,
-    check_digits,
-    decimal,
 )
 from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import read_dimension, read_integer
+from ellzero.core.numbers import read_digits, read_dimension, read_integer, scaled_decimal
 
 T = TypeVar("T")
 Method = Literal["engine", "paper"]
@@ -33,7 +31,7 @@ _COLUMN_COST = 4
 class Threshold(NamedTuple):
     """One row: a probability p certifies radius ``r`` iff p > τ_r.
 
-    ``value`` is the least decimal ≥ τ_r with the digits asked for, and ``exact`` says that τ_r is that decimal.
+    ``value`` is the least decimal ≥ τ_r with the requested digits, and ``exact`` says that τ_r is that decimal.
     ``min_p`` is the least double > τ_r: a double p certifies r iff p ≥ min_p.
     """
 
@@ -59,42 +57,42 @@ def thresholds(
 ) -> list[Decimal]:
     """⌈τ_r·10^digits⌉/10^digits for each radius, in the order given.
 
-    The decimals are what exact arithmetic gives, for any r. With ``method="paper"`` they come from the paper's
-    own algorithm for inputs of ``d`` coordinates instead: upper bounds within `lee2019.PaperThreshold.error_bound`.
+    The decimals are those of exact arithmetic, for any r. With ``method="paper"`` they come from the published
+    algorithm for inputs of ``d`` coordinates instead: upper bounds within `lee2019.PaperThreshold.error_bound`.
 
     >>> thresholds(Noise(1, "4/5"), [1, 4], digits=5)
     [Decimal('0.87500'), Decimal('0.99275')]
     """
-    wanted = [read_integer(r, "r", 0) for r in radii]
-    digits = check_digits(digits)
+    requested_radii = [read_integer(r, "r", 0) for r in radii]
+    digits = read_digits(digits)
     if d is not None:
         d = read_dimension(d)
-        for r in wanted:
+        for r in requested_radii:
             read_integer(r, "r", 0, d)
     if method == "paper":
         if d is None:
             raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
-        return [paper_threshold(noise, d, r, digits).value for r in wanted]
+        return [paper_threshold(noise, d, r, digits).value for r in requested_radii]
     if method != "engine":
         raise InvalidInput("method", "'engine' or 'paper'", method)
-    ceilings = compute_many(noise, wanted, CeilingQuery(digits))
-    return [decimal(ceilings[r].units, digits) for r in wanted]
+    ceilings = compute_many(noise, requested_radii, CeilingQuery(digits))
+    return [scaled_decimal(ceilings[r].units, digits) for r in requested_radii]
 
 
 def threshold_rows(noise: Noise, radii: Iterable[int], digits: int = 20) -> list[Threshold]:
-    """`thresholds` with all there is to know of each: whether the decimal is exact, and the least double above τ_r."""
-    wanted = [read_integer(r, "r", 0) for r in radii]
-    digits = check_digits(digits)
-    rows = compute_many(noise, wanted, RowQuery(digits))
-    return [_threshold(noise, r, rows[r], digits) for r in wanted]
+    """`thresholds` as full rows: with whether the decimal is exact, and the least double above τ_r."""
+    requested_radii = [read_integer(r, "r", 0) for r in radii]
+    digits = read_digits(digits)
+    rows = compute_many(noise, requested_radii, RowQuery(digits))
+    return [_threshold(noise, r, rows[r], digits) for r in requested_radii]
 
 
 def column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Column:
-    """τ_0 … τ_{r_max}, ended early at the first that rounds up to 1: every later one does too, since τ_r never falls.
+    """τ_0 … τ_{r_max}, ending early at the first that rounds up to 1: all later ones do too, since τ_r never decreases.
 
-    A flat noise (α = β) has τ_r = 1/2 for every r and one row. 5 to 10 µs a radius, whatever r is.
+    A flat noise (α = β) has τ_r = 1/2 for every r, and one row. Takes 5 to 10 µs per radius, whatever r is.
     """
-    digits = check_digits(digits)
+    digits = read_digits(digits)
     rows = tuple(iter_column(noise, r_max, digits))
     return Column(noise, digits, rows, saturated=rows[-1].value == 1)
 
@@ -106,21 +104,21 @@ def iter_column(noise: Noise, r_max: int | None = None, digits: int = 20) -> Ite
 
 
 def iter_column_rows(noise: Noise, r_max: int | None = None, digits: int = 20) -> Iterator[Row]:
-    """What `iter_column` is made of: integers and doubles, without the Decimals, for those who keep many rows."""
+    """The rows of `iter_column` as integers and doubles, without Decimals, for callers that keep many rows."""
     end = column_end(noise, r_max, digits)
-    for row in islice(recurrence.iter_answers(noise, RowQuery(check_digits(digits)), end), end + 1):
+    for row in islice(recurrence.iter_answers(noise, RowQuery(read_digits(digits)), end), end + 1):
         yield row
         if row.ceiling.units == 10**digits:
             return
 
 
 def iter_rows(noise: Noise, r_max: int, digits: int = 20) -> Iterator[Threshold]:
-    """The rows of r = 0..r_max, all of them, in bounded memory; those that cannot change any more are not computed."""
-    question = RowQuery(check_digits(digits))
-    beyond = _saturated_answer(question)
-    last = min(read_integer(r_max, "r_max", 0), _bound_of(noise, question))
+    """All rows of r = 0..r_max, in bounded memory; those after saturation are repeated, not computed."""
+    query = RowQuery(read_digits(digits))
+    beyond = _answer_at_saturation(query)
+    last = min(read_integer(r_max, "r_max", 0), _bound_of(noise, query))
     r, row = 0, beyond
-    for r, row in enumerate(islice(recurrence.iter_answers(noise, question, last), last + 1)):
+    for r, row in enumerate(islice(recurrence.iter_answers(noise, query, last), last + 1)):
         yield _threshold(noise, r, row, digits)
         if row == beyond:
             break
@@ -129,29 +127,29 @@ def iter_rows(noise: Noise, r_max: int, digits: int = 20) -> Iterator[Threshold]
 
 
 def _threshold(noise: Noise, r: int, row: Row, digits: int) -> Threshold:
-    return Threshold(noise, r, decimal(row.ceiling.units, digits), row.ceiling.exact, row.min_p)
+    return Threshold(noise, r, scaled_decimal(row.ceiling.units, digits), row.ceiling.exact, row.min_p)
 
 
 def column_end(noise: Noise, r_max: int | None, digits: int) -> int:
-    """A radius that the column certainly does not go beyond."""
+    """A radius beyond which the column certainly does not extend."""
     bound = saturation_bound(noise, digits)
     return bound if r_max is None else min(bound, read_integer(r_max, "r_max", 0))
 
 
 def min_p(noise: Noise, r: int) -> float:
-    """The least double that certifies radius r: the least double > τ_r. Exact; 1.0 when no smaller one does."""
+    """The least double that certifies radius r: the least double > τ_r. Exact; 1.0 if no smaller one does."""
     return compute_at(noise, read_integer(r, "r", 0), LeastDoubleQuery())
 
 
 def saturation_bound(noise: Noise, digits: int) -> int:
     """A radius from which on τ_r > 1 − 10^-digits, so that every threshold rounds up to 1."""
-    return radius_bound(noise, Fraction(1, 10 ** check_digits(digits)))
+    return radius_bound(noise, Fraction(1, 10 ** read_digits(digits)))
 
 
 def radius_bound(noise: Noise, room: Fraction) -> int:
     """A radius from which on 1 − τ_r < room, proved by 1 − τ_r ≤ 2·B^(2r), B = (m + 2√(ab))/z = 1 − (√a − √b)²/z.
 
-    The first such radius is about 0.45 times it where room is small. 0 for a flat noise, which needs one row only.
+    The first such radius is about 0.45 times this bound if room is small. 0 for a flat noise, which needs one row only.
     """
     if noise.is_flat:
         return 0
@@ -161,47 +159,47 @@ def radius_bound(noise: Noise, room: Fraction) -> int:
         return int(bounds((ball(room) / 2).log() / (2 * (1 - missing).log()))[1]) + 1
 
 
-def compute_at(noise: Noise, r: int, question: recurrence.ThresholdQuery[T]) -> T:
+def compute_at(noise: Noise, r: int, query: recurrence.ThresholdQuery[T]) -> T:
     """The answer for one radius: in exact integers where they are small, otherwise from a ball (Ziv's method)."""
-    if noise.is_flat or r * noise.weights.z.bit_length() <= max(_EXACT_CELL_BITS, 4 * question.bits):
-        return question.of_exact(*single_threshold.complement(noise, r))
-    if r >= _bound_of(noise, question):
-        return _saturated_answer(question)
+    if noise.is_flat or r * noise.weights.z.bit_length() <= max(_EXACT_CELL_BITS, 4 * query.bits):
+        return query.of_exact(*single_threshold.complement(noise, r))
+    if r >= _bound_of(noise, query):
+        return _answer_at_saturation(query)
     for guard in (64, 256):
         try:
-            with precision(bits := question.bits + guard):
-                return question.of_ball(single_threshold.complement_ball(noise, r, bits))
+            with precision(bits := query.bits + guard):
+                return query.of_ball(single_threshold.complement_ball(noise, r, bits))
         except Undecided:
             continue
-    return question.of_exact(*single_threshold.complement(noise, r))
+    return query.of_exact(*single_threshold.complement(noise, r))
 
 
-def compute_many(noise: Noise, radii: Iterable[int], question: recurrence.ThresholdQuery[T]) -> dict[int, T]:
+def compute_many(noise: Noise, radii: Iterable[int], query: recurrence.ThresholdQuery[T]) -> dict[int, T]:
     """The answer for each of the radii, by the cheaper of single cells and one column."""
-    wanted = sorted(set(radii))
-    if noise.is_flat or not wanted or sum(wanted) <= _COLUMN_COST * wanted[-1]:
-        return {r: compute_at(noise, r, question) for r in wanted}
-    last = min(wanted[-1], _bound_of(noise, question))
-    beyond = _saturated_answer(question)
-    found = dict.fromkeys(wanted, beyond)
-    for r, answer in enumerate(islice(recurrence.iter_answers(noise, question, last), last + 1)):
+    distinct = sorted(set(radii))
+    if noise.is_flat or not distinct or sum(distinct) <= _COLUMN_COST * distinct[-1]:
+        return {r: compute_at(noise, r, query) for r in distinct}
+    last = min(distinct[-1], _bound_of(noise, query))
+    beyond = _answer_at_saturation(query)
+    answers = dict.fromkeys(distinct, beyond)
+    for r, answer in enumerate(islice(recurrence.iter_answers(noise, query, last), last + 1)):
         if answer == beyond:
             break
-        if r in found:
-            found[r] = answer
-    return found
+        if r in answers:
+            answers[r] = answer
+    return answers
 
 
-def _bound_of(noise: Noise, question: recurrence.ThresholdQuery[T]) -> int:
+def _bound_of(noise: Noise, query: recurrence.ThresholdQuery[T]) -> int:
     """A radius from which on the answer is that of `_saturated_answer`; 0 for a flat noise."""
-    return radius_bound(noise, Fraction(1, 1 << question.bits))
+    return radius_bound(noise, Fraction(1, 1 << query.bits))
 
 
-def _saturated_answer(question: recurrence.ThresholdQuery[T]) -> T:
-    """What every 1 − τ_r in (0, 2^-bits) is answered."""
-    return question.of_exact(1, 2 << question.bits)
+def _answer_at_saturation(query: recurrence.ThresholdQuery[T]) -> T:
+    """The answer for every 1 − τ_r in (0, 2^-bits)."""
+    return query.of_exact(1, 2 << query.bits)
 
 
 def estimate_radii(bound: int) -> int:
-    """About where a column ends whose end is proved to lie within the bound, which is twice too large."""
+    """About where a column ends, given a proved bound on its end, which is about twice too large."""
     return int(0.46 * bound) + 1

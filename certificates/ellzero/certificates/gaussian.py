@@ -1,4 +1,4 @@
-"""Gaussian noise N(0, σ²I): its ℓ2 radius, the ℓ0 radius that follows on a grid, and the matching of σ with α.
+"""Gaussian noise N(0, σ²I): its ℓ2 radius, the ℓ0 radius that this implies on a grid, and the σ that matches an α.
 
 A radius R certifies every ‖δ‖₂ < R. The doubles returned lie strictly below the exact R; p ≤ 1/2 abstains (None).
 """
@@ -8,15 +8,17 @@ from fractions import Fraction
 from math import ceil, inf
 
 from ellzero.certificates._balls import Undecided, arb, ball, bounds, decide, double_below, nearest_double
-from ellzero.certificates.rounding import CeilingQuery, check_digits, decimal
+from ellzero.certificates.rounding import CeilingQuery
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import (
     RationalLike,
+    read_digits,
     read_dimension,
     read_integer,
     read_positive,
     read_probability,
     read_shortest,
+    scaled_decimal,
 )
 
 _HALF = Fraction(1, 2)
@@ -36,7 +38,7 @@ def gaussian_l2_radius(sigma: RationalLike, p: RationalLike) -> float | None:
 
 
 def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | None:
-    """The largest r ≤ d with √r < σ·Φ⁻¹(p): what the ℓ2 certificate says of inputs in {0, 1/K, …, 1}^d.
+    """The largest r ≤ d with √r < σ·Φ⁻¹(p): what the ℓ2 certificate implies for inputs in {0, 1/K, …, 1}^d.
 
     Changing r coordinates moves such an input by at most √r, whatever K is.
     """
@@ -57,22 +59,22 @@ def gaussian_l0_radius(sigma: RationalLike, p: RationalLike, d: int) -> int | No
 
 
 def gaussian_l0_threshold(sigma: RationalLike, r: int, digits: int = 20) -> Decimal:
-    """The least decimal ≥ Φ(√r/σ), which p must exceed for `gaussian_l0_radius` to reach r: what τ_r is elsewhere."""
-    deviation, r, digits = read_positive(sigma, "sigma"), read_integer(r, "r", 0), check_digits(digits)
-    question = CeilingQuery(digits)
+    """The least decimal ≥ Φ(√r/σ), which p must exceed for `gaussian_l0_radius` to reach r: its τ_r."""
+    deviation, r, digits = read_positive(sigma, "sigma"), read_integer(r, "r", 0), read_digits(digits)
+    query = CeilingQuery(digits)
     if r == 0:
-        return decimal(question.of_exact(1, 2).units, digits)
-    bits = question.bits + 64
+        return scaled_decimal(query.of_exact(1, 2).units, digits)
+    bits = query.bits + 64
     # For r > 0 no decimal is known to be hit, and none would stay undecided unless it were.
 
     def ceiling(_: int) -> int:
-        return question.of_ball(normal_cdf(-arb(r).sqrt() / ball(deviation))).units
+        return query.of_ball(normal_cdf(-arb(r).sqrt() / ball(deviation))).units
 
-    return decimal(decide(ceiling, bits, _CAP_BITS_OF_TINY_SHIFTS), digits)
+    return scaled_decimal(decide(ceiling, bits, _CAP_BITS_OF_TINY_SHIFTS), digits)
 
 
 def sigma_for_alpha(alpha: RationalLike) -> float:
-    """σ = 1/(2Φ⁻¹(α)), the Gaussian that keeps a bit of {0, 1}, read by rounding, with probability α. α > 1/2."""
+    """σ = 1/(2Φ⁻¹(α)), α > 1/2: after Gaussian noise and rounding, a bit of {0, 1} is unchanged with probability α."""
     allowed = "a number strictly between 1/2 and 1"
     stay = read_shortest(alpha, "alpha", allowed)
     if not _HALF < stay < 1:

@@ -1,38 +1,37 @@
-"""The algorithm of Lee, Yuan, Chang and Jaakkola (2019), as they state it: every region of the whole space.
+"""The algorithm of Lee, Yuan, Chang and Jaakkola (2019) as published: every region of the whole space.
 
 G.-H. Lee, Y. Yuan, S. Chang, T. Jaakkola: *Tight Certificates of Adversarial Robustness for Randomly Smoothed
 Classifiers*, NeurIPS 2019, https://arxiv.org/abs/1906.04948.
 
-Kept beside the engine as an independent check: it shares no formula with it. Outcomes that differ from x in u
+It serves as an independent check of the engine, with which it shares no formula. Outcomes that differ from x in u
 and from x̄ in v coordinates form the region L(u, v; r), with likelihood ratio (α/β)^(v−u) and
 
     |L(u,v;r)| = Σ_i (K−1)^j · r!/((u−i−j)!(v−i−j)!j!) · K^i · C(d−r, i),    j = u+v−2i−r.
 
-Regions are taken in descending order of ratio while the x̄-mass stays below 1/2; of the region that passes it,
-a *binary search* finds the least count of outcomes that reaches 1/2, and a second one the least decimal that is
-not below the x-mass gathered. Both err upwards, by at most the mass of one outcome and one decimal unit.
+Regions are added in descending order of ratio while their x̄-mass stays below 1/2. In the region that passes 1/2, a
+*binary search* finds the least number of outcomes that reaches it, and a second one finds the least decimal that is
+not below their total x-mass. Both err upwards, by at most the mass of one outcome and one decimal unit.
 
-Numbers have d·log₂ z bits, so nothing is stored: the part of the d−r common coordinates,
+Numbers have d·log₂ z bits, so none are stored: the weight of the d−r common coordinates,
 W_i = C(d−r,i)·(K·b)^i·a^(d−r−i), goes from i to i+1 by small factors, and each region needs r+1 consecutive
-ones. The regions split over ranges of u: `partial` of each range may run anywhere, `combine` joins them.
+ones. The work is split over ranges of u: `sum_range` may run on each anywhere, and `combine` joins the results.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial as bind
+from functools import partial
 from itertools import pairwise
 from math import factorial
 from typing import NamedTuple
 
 from ellzero.certificates._integers import bincoef, divexact, fma, mpz, xmpz
 from ellzero.certificates.noise import Noise
-from ellzero.certificates.rounding import check_digits, decimal
 from ellzero.core.errors import Inconsistent
-from ellzero.core.numbers import read_dimension, read_integer
+from ellzero.core.numbers import read_digits, read_dimension, read_integer, scaled_decimal
 
-# Ranges keep progress visible and let the crossing region be found by walking one of them only.
+# With ranges, progress is visible, and only one of them has to be searched for the region that passes 1/2.
 _OUTCOMES_A_RANGE = 2_048
 _MOST_RANGES = 64
 
@@ -50,14 +49,14 @@ class PaperCell:
         object.__setattr__(self, "r", read_integer(self.r, "r", 0, self.d))
 
     def ranges(self) -> list[range]:
-        """0 ≤ u ≤ d cut into ranges that can be worked on apart."""
-        parts = min(_MOST_RANGES, self.d // _OUTCOMES_A_RANGE + 1)
-        cuts = [part * (self.d + 1) // parts for part in range(parts + 1)]
+        """0 ≤ u ≤ d, split into ranges that can be summed independently."""
+        count = min(_MOST_RANGES, self.d // _OUTCOMES_A_RANGE + 1)
+        cuts = [i * (self.d + 1) // count for i in range(count + 1)]
         return [range(low, high) for low, high in pairwise(cuts)]
 
 
-class Partial(NamedTuple):
-    """Regions with u in ``us``: their x-mass by key v − u in units of z^-d, and how many outcomes they hold."""
+class PartialSums(NamedTuple):
+    """Regions with u in ``us``: their x-mass by key v − u in units of z^-d, and the number of their outcomes."""
 
     us: range
     masses: dict[int, int]
@@ -74,21 +73,21 @@ class PaperThreshold(NamedTuple):
     error_bound: Decimal
 
 
-Mapper = Callable[[Callable[[range], Partial], Sequence[range]], Iterable[Partial]]
+Mapper = Callable[[Callable[[range], PartialSums], Sequence[range]], Iterable[PartialSums]]
 
 
 def paper_threshold(noise: Noise, d: int, r: int, digits: int = 20, mapper: Mapper = map) -> PaperThreshold:
-    """An upper bound of τ_r with ``digits`` digits, by the paper's algorithm on inputs of ``d`` coordinates.
+    """An upper bound on τ_r with ``digits`` digits, by the published algorithm for inputs of ``d`` coordinates.
 
-    ``mapper`` applies a function to ranges as `map` does: give a pool's ``imap`` to share the cell among processes.
+    ``mapper`` applies a function to ranges as `map` does: pass a pool's ``imap`` to share the cell among processes.
     Cost: about (r+1)(r+2)/2 · d products of numbers of d·log₂ z bits with small ones.
     """
-    cell, digits = PaperCell(noise, d, r), check_digits(digits)
-    return combine(cell, mapper(bind(partial, cell), cell.ranges()), digits)
+    cell, digits = PaperCell(noise, d, r), read_digits(digits)
+    return combine(cell, mapper(partial(sum_range, cell), cell.ranges()), digits)
 
 
-def partial(cell: PaperCell, us: range) -> Partial:
-    """The regions with u in ``us``, the mass of each formed on its own and added to those with its key."""
+def sum_range(cell: PaperCell, us: range) -> PartialSums:
+    """Sum the regions with u in ``us`` by key; the mass of each is computed on its own."""
     a, _, b, _ = cell.noise.weights
     masses = {key: xmpz(0) for key in range(-cell.r, cell.r + 1)}
     under_x = {key: _coefficients(cell, key, a, b) for key in masses}
@@ -102,17 +101,17 @@ def partial(cell: PaperCell, us: range) -> Partial:
         for key, coefficients in counts.items():
             count = _mass(window, coefficients)
             outcomes += 2 * count if key else count
-    return Partial(us, {key: mpz(mass) for key, mass in masses.items()}, mpz(outcomes))
+    return PartialSums(us, {key: mpz(mass) for key, mass in masses.items()}, mpz(outcomes))
 
 
-def combine(cell: PaperCell, partials: Iterable[Partial], digits: int = 20) -> PaperThreshold:
-    """The threshold from the partial results of all ranges, in any order."""
-    parts = sorted(partials, key=lambda part: part.us.start)
+def combine(cell: PaperCell, partial_sums: Iterable[PartialSums], digits: int = 20) -> PaperThreshold:
+    """The threshold from the sums of all ranges, in any order."""
+    sums = sorted(partial_sums, key=lambda piece: piece.us.start)
     a, _, b, z = cell.noise.weights
     total = mpz(z) ** cell.d
     keys = range(-cell.r, cell.r + 1)
-    groups = {key: sum((part.masses[key] for part in parts), start=mpz(0)) for key in keys}
-    if sum(part.outcomes for part in parts) != mpz(cell.noise.k + 1) ** cell.d:
+    groups = {key: sum((piece.masses[key] for piece in sums), start=mpz(0)) for key in keys}
+    if sum(piece.outcomes for piece in sums) != mpz(cell.noise.k + 1) ** cell.d:
         raise Inconsistent("the regions do not hold (K+1)^d outcomes")
     if sum(groups.values()) != total:
         raise Inconsistent("the masses of the regions do not sum to 1")
@@ -124,15 +123,15 @@ def combine(cell: PaperCell, partials: Iterable[Partial], digits: int = 20) -> P
             break
         x_mass += groups[key]
         xbar_mass += groups[-key]
-    for part in parts:  # regions of this key, by v
-        if 2 * (xbar_mass + part.masses[-key]) >= total:
+    for piece in sums:  # regions of this key, by v
+        if 2 * (xbar_mass + piece.masses[-key]) >= total:
             break
-        x_mass += part.masses[key]
-        xbar_mass += part.masses[-key]
+        x_mass += piece.masses[key]
+        xbar_mass += piece.masses[-key]
     # part.masses[key] went by u, not by v = u + key: take back, or add, the few regions between.
-    x_mass -= sum(region.x_mass for region in _regions(cell, key, range(part.us.start - key, part.us.start)))
-    x_mass += sum(region.x_mass for region in _regions(cell, key, range(part.us.start, part.us.start - key)))
-    for region in _regions(cell, key, range(part.us.start - key, part.us.stop - key)):
+    x_mass -= sum(region.x_mass for region in _regions(cell, key, range(piece.us.start - key, piece.us.start)))
+    x_mass += sum(region.x_mass for region in _regions(cell, key, range(piece.us.start, piece.us.start - key)))
+    for region in _regions(cell, key, range(piece.us.start - key, piece.us.stop - key)):
         if 2 * (xbar_mass + region.xbar_mass) >= total:
             break
         x_mass += region.x_mass
@@ -143,17 +142,19 @@ def combine(cell: PaperCell, partials: Iterable[Partial], digits: int = 20) -> P
     if (size * outcome_x, size * outcome_xbar) != (region.x_mass, region.xbar_mass):
         raise Inconsistent("the mass of the last region is not its size times the mass of an outcome")
 
-    taken = least_multiple(2 * outcome_xbar, total - 2 * xbar_mass, size)
-    units = least_decimal(x_mass + taken * outcome_x, total, digits)
-    return PaperThreshold(cell.noise, cell.d, cell.r, decimal(units, digits), error_bound(cell.noise, cell.d, digits))
+    count = least_multiple(2 * outcome_xbar, total - 2 * xbar_mass, size)
+    units = least_decimal(x_mass + count * outcome_x, total, digits)
+    return PaperThreshold(
+        cell.noise, cell.d, cell.r, scaled_decimal(units, digits), error_bound(cell.noise, cell.d, digits)
+    )
 
 
 def error_bound(noise: Noise, d: int, digits: int) -> Decimal:
-    """max(α, β)^d + 10^-digits, rounded up at 2·digits digits: one outcome and one decimal unit too many at most."""
+    """max(α, β)^d + 10^-digits, rounded up to 2·digits digits: at most one outcome and one decimal unit too many."""
     largest = max(noise.alpha, noise.beta)
     scale = mpz(10) ** (2 * digits)
     outcome = scale * mpz(largest.numerator) ** d // mpz(largest.denominator) ** d + 1
-    return decimal(int(outcome) + 10**digits, 2 * digits)
+    return scaled_decimal(int(outcome) + 10**digits, 2 * digits)
 
 
 def least_multiple(step: int, goal: int, most: int) -> int:
@@ -163,14 +164,14 @@ def least_multiple(step: int, goal: int, most: int) -> int:
     """
     bits = most.bit_length()
     candidate, rest = step << bits, goal
-    found = []
+    binary_digits = []
     for _ in range(bits + 1):
         below = candidate < rest
         if below:
             rest -= candidate
-        found.append("1" if below else "0")
+        binary_digits.append("1" if below else "0")
         candidate >>= 1
-    return mpz("".join(found), 2) + 1
+    return mpz("".join(binary_digits), 2) + 1
 
 
 def least_decimal(numerator: int, denominator: int, digits: int) -> int:
@@ -193,7 +194,7 @@ class _SizedRegion(NamedTuple):
 
 
 def _regions(cell: PaperCell, key: int, us: range) -> Iterator[_SizedRegion]:
-    """The regions L(u, u+key; r) with their masses under x and under x̄, each formed on its own."""
+    """The regions L(u, u+key; r) with their masses under x and under x̄, each computed on its own."""
     a, _, b, _ = cell.noise.weights
     under_x = _coefficients(cell, key, a, b)
     under_xbar = _coefficients(cell, key, a, b, under_xbar=True)
@@ -241,8 +242,8 @@ def _coefficients(cell: PaperCell, key: int, a: int, b: int, under_xbar: bool = 
         equal_xbar = equal_x - key
         other = cell.r - equal_x - equal_xbar
         ways = factorial(cell.r) // (factorial(equal_x) * factorial(equal_xbar) * factorial(other))
-        kept = equal_xbar if under_xbar else equal_x
-        factor = ways * (cell.noise.k - 1) ** other * a**kept * b ** (cell.r - kept)
+        stay_count = equal_xbar if under_xbar else equal_x
+        factor = ways * (cell.noise.k - 1) ** other * a**stay_count * b ** (cell.r - stay_count)
         coefficients.append((equal_x, mpz(factor)))
     return coefficients
 

@@ -1,4 +1,4 @@
-"""Votes for several classes: which class has won, and what a winner *and* its rivals' votes certify."""
+"""Votes for several classes: which class has won, and what its votes *and* those of its rivals certify."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from ellzero.certificates.binomial_tails import SuccessProbability, compare_tail
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.radii import radius
 from ellzero.certificates.votes import Votes, check_n, lower_bound
+from ellzero.core.conventions import DEFAULT_FAILURE
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_failure, read_integer
 
@@ -17,17 +18,17 @@ _EVEN = SuccessProbability(Fraction(1, 2))
 
 @dataclass(frozen=True)
 class Bounds:
-    """``lower`` bounds the probability of the chosen class from below, ``upper`` that of *every* other from above."""
+    """``lower`` is a lower bound on the probability of the chosen class, ``upper`` an upper bound on *every* other."""
 
     lower: float
     upper: float
 
 
-def outvotes(top: int, second: int, failure: RationalLike = "0.001") -> bool:
+def outvotes(top: int, second: int, failure: RationalLike = DEFAULT_FAILURE) -> bool:
     """Whether the most frequent class beats the second one: 2·P[Bin(top+second, 1/2) ≥ top] ≤ ε.
 
-    A two-sided binomial test. The class with most votes is the most probable one, unless this answers True with a
-    probability of at most ε (Hung and Fithian: that top and second were found on the same votes does not matter).
+    A two-sided binomial test. With probability at most ε it returns True although the class with the most votes is not
+    the most probable one (Hung and Fithian: top and second may be chosen from the same votes).
     """
     epsilon = read_failure(failure)
     if top <= second:
@@ -36,25 +37,25 @@ def outvotes(top: int, second: int, failure: RationalLike = "0.001") -> bool:
 
 
 def upper_bound(votes: Votes) -> float:
-    """The Clopper–Pearson upper bound of p, rounded up: at most ε of all samples have a p above it."""
+    """The Clopper–Pearson upper bound on p, rounded up: p exceeds it with probability at most ε over the votes."""
     missing = lower_bound(Votes(votes.n - votes.count, votes.n, votes.failure))
     return -below(Fraction(missing) - 1) if missing else 1.0
 
 
-def bounds_from_counts(counts: Sequence[int], chosen: int, n: int, failure: RationalLike = "0.001") -> Bounds:
-    """Bounds that hold together with probability at least 1 − ε: the chosen class at ε/2, each other at ε/(2(C−1)).
+def bounds_from_counts(counts: Sequence[int], chosen: int, n: int, failure: RationalLike = DEFAULT_FAILURE) -> Bounds:
+    """Bounds that all hold with probability at least 1 − ε: the chosen class at ε/2, each other at ε/(2(C−1)).
 
-    ``counts`` are the votes of all C classes out of n; ``chosen`` was found on *other* votes. Votes that have not been
-    drawn, n − Σ counts of them, are counted against the chosen class and for its strongest rival.
+    ``counts`` are the votes of all C classes out of n; the class ``chosen`` must come from *other* votes. If fewer than
+    n votes are counted, the missing ones count against the chosen class and for its strongest rival.
     """
     epsilon, n = read_failure(failure), check_n(n)
     if len(counts) < 2:
-        raise InvalidInput("counts", "those of at least two classes", list(counts))
+        raise InvalidInput("counts", "the votes of at least two classes", list(counts))
     chosen = read_integer(chosen, "chosen", 0, len(counts) - 1)
-    undrawn = n - sum(counts)
-    if undrawn < 0:
+    missing_votes = n - sum(counts)
+    if missing_votes < 0:
         raise InvalidInput("counts", f"at most n = {n} together", list(counts))
-    rival = max(count for label, count in enumerate(counts) if label != chosen) + undrawn
+    rival = max(count for label, count in enumerate(counts) if label != chosen) + missing_votes
     return Bounds(
         lower_bound(Votes(counts[chosen], n, epsilon / 2)),
         upper_bound(Votes(rival, n, epsilon / (2 * (len(counts) - 1)))),
@@ -62,5 +63,5 @@ def bounds_from_counts(counts: Sequence[int], chosen: int, n: int, failure: Rati
 
 
 def radius_from_bounds(noise: Noise, bounds: Bounds, d: int) -> int | None:
-    """The largest r ≤ d that both bounds certify together, see `radius`; None to abstain."""
+    """The largest r ≤ d that the two bounds together certify, see `radius`; None to abstain."""
     return radius(noise, bounds.lower, read_dimension(d), bounds.upper)

@@ -1,15 +1,15 @@
 """The general lemma: the tight certificate of any noise that has finitely many likelihood ratios.
 
-Cut the space of outcomes into regions on which the likelihood ratio (probability under x) / (probability
+Partition the space of outcomes into regions on which the likelihood ratio (probability under x) / (probability
 under x̄) is constant. Among all classifiers that answer y with probability p at x, the one that answers y
-least often at x̄ takes whole regions in descending order of that ratio until it has gathered p, and a
+least often at x̄ takes whole regions in descending order of that ratio until their x-mass is p, and a
 fraction of the last (Neyman and Pearson). So
 
-    ρ(p)    = the x̄-mass gathered when the x-mass reaches p,
+    ρ(p)    = the x̄-mass of these regions when their x-mass reaches p,
     ρ⁻¹(q) := sup{p : ρ(p) ≤ q},
 
 and ρ is piecewise linear, convex and non-decreasing. Everything here is exact. A family of noises only has
-to state its regions; docs/mathematics.md has the proof.
+to define its regions; docs/mathematics.md has the proof.
 """
 
 from bisect import bisect_left, bisect_right
@@ -27,43 +27,43 @@ Mass: TypeAlias = int | Fraction
 
 
 class Region(NamedTuple):
-    """Outcomes of one likelihood ratio ``x / xbar``, by their mass under x and under x̄.
+    """Outcomes with one likelihood ratio ``x / xbar``, by their mass under x and under x̄.
 
-    A mass may be in any unit, as long as all regions use the same. Either may be 0 (ratios 0 and ∞).
+    Masses may be in any unit, as long as all regions use the same. Either may be 0 (ratios 0 and ∞).
     """
 
     x: Mass
     xbar: Mass
 
 
-def rho(ordered: Iterable[Region], total: Mass, p: Fraction) -> Fraction:
+def rho(regions: Iterable[Region], total: Mass, p: Fraction) -> Fraction:
     """ρ(p) from regions that come in descending order of ratio, whose x- and x̄-masses sum to ``total``.
 
-    Exact. Reads no more regions than it needs and keeps none, so a family may generate them.
+    Exact. Reads no more regions than it needs and stores none, so they may come from a generator.
     """
-    unit, wanted = p.denominator, p.numerator * total
-    gathered: Mass = 0
-    for region in ordered:
+    unit, missing = p.denominator, p.numerator * total
+    xbar_mass: Mass = 0
+    for region in regions:
         mass = region.x * unit
-        if mass >= wanted:
-            numerator, denominator = gathered * mass + region.xbar * wanted, mass * total
-            return Fraction(numerator, denominator) if wanted else Fraction(gathered, total)
-        wanted -= mass
-        gathered += region.xbar
-    raise InvalidInput("regions", "masses under x that sum to the total", gathered)
+        if mass >= missing:
+            numerator, denominator = xbar_mass * mass + region.xbar * missing, mass * total
+            return Fraction(numerator, denominator) if missing else Fraction(xbar_mass, total)
+        missing -= mass
+        xbar_mass += region.xbar
+    raise InvalidInput("regions", "masses under x that sum to the total", xbar_mass)
 
 
-def rho_inverse(ordered: Iterable[Region], total: Mass, q: Fraction) -> Fraction:
+def rho_inverse(regions: Iterable[Region], total: Mass, q: Fraction) -> Fraction:
     """ρ⁻¹(q) = sup{p : ρ(p) ≤ q} from regions in descending order of ratio. Exact, streaming as `rho`."""
-    unit, allowed = q.denominator, q.numerator * total
-    gathered: Mass = 0
-    for region in ordered:
+    unit, missing = q.denominator, q.numerator * total
+    x_mass: Mass = 0
+    for region in regions:
         mass = region.xbar * unit
-        if mass > allowed:
-            return Fraction(gathered * mass + region.x * allowed, mass * total)
-        allowed -= mass
-        gathered += region.x
-    return Fraction(gathered, total)
+        if mass > missing:
+            return Fraction(x_mass * mass + region.x * missing, mass * total)
+        missing -= mass
+        x_mass += region.x
+    return Fraction(x_mass, total)
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class Rho:
     @classmethod
     def of(cls, regions: Iterable[Region]) -> "Rho":
         """ρ of regions in any order. Their x-masses and their x̄-masses must have the same positive sum."""
-        ordered = descending(regions)
-        total = Fraction(sum(region.x for region in ordered))
-        if total <= 0 or total != sum(region.xbar for region in ordered):
-            raise InvalidInput("regions", "masses under x and x̄ with the same positive sum", ordered)
+        descending = sort_descending(regions)
+        total = Fraction(sum(region.x for region in descending))
+        if total <= 0 or total != sum(region.xbar for region in descending):
+            raise InvalidInput("regions", "masses under x and x̄ with the same positive sum", descending)
         p = q = Fraction(0)
         points = [(p, q)]
-        for region in ordered:
+        for region in descending:
             if region.x == 0:  # ratio 0: never worth taking, so ρ(1) may stay below 1
                 break
             p += region.x / total
@@ -99,37 +99,37 @@ class Rho:
 
     def __call__(self, p: RationalLike) -> Fraction:
         """ρ(p) for p in [0, 1]."""
-        wanted = read_probability(p, "p")
-        end = max(1, bisect_left(self.breakpoints, wanted, key=lambda point: point[0]))
+        x_mass = read_probability(p, "p")
+        end = max(1, bisect_left(self.breakpoints, x_mass, key=lambda point: point[0]))
         (p0, q0), (p1, q1) = self.breakpoints[end - 1 : end + 1]
-        return q0 + (q1 - q0) * (wanted - p0) / (p1 - p0)
+        return q0 + (q1 - q0) * (x_mass - p0) / (p1 - p0)
 
     def inverse(self, q: RationalLike) -> Fraction:
         """sup{p : ρ(p) ≤ q} for q in [0, 1]."""
-        allowed = read_probability(q, "q")
-        end = bisect_right(self.breakpoints, allowed, key=lambda point: point[1])
+        xbar_mass = read_probability(q, "q")
+        end = bisect_right(self.breakpoints, xbar_mass, key=lambda point: point[1])
         if end == len(self.breakpoints):
             return Fraction(1)
         (p0, q0), (p1, q1) = self.breakpoints[end - 1 : end + 1]
-        return p0 + (p1 - p0) * (allowed - q0) / (q1 - q0)
+        return p0 + (p1 - p0) * (xbar_mass - q0) / (q1 - q0)
 
 
-def descending(regions: Iterable[Region]) -> list[Region]:
-    """The regions with mass, in descending order of ratio, those of equal ratio merged into one."""
+def sort_descending(regions: Iterable[Region]) -> list[Region]:
+    """The regions that have mass, in descending order of ratio; those of equal ratio become one."""
     exact = [Region(_mass(region.x), _mass(region.xbar)) for region in regions]
-    kept = [region for region in exact if region.x or region.xbar]
-    merged: list[Region] = []
-    for region in sorted(kept, key=cmp_to_key(_by_ratio)):
-        if merged and _by_ratio(merged[-1], region) == 0:
-            last = merged.pop()
-            merged.append(Region(last.x + region.x, last.xbar + region.xbar))
+    nonempty = [region for region in exact if region.x or region.xbar]
+    groups: list[Region] = []
+    for region in sorted(nonempty, key=cmp_to_key(_by_ratio)):
+        if groups and _by_ratio(groups[-1], region) == 0:
+            last = groups.pop()
+            groups.append(Region(last.x + region.x, last.xbar + region.xbar))
         else:
-            merged.append(region)
-    return merged
+            groups.append(region)
+    return groups
 
 
 def _mass(value: object) -> Mass:
-    """An exact mass in plain integers; floats are refused, since nothing says what they stand for."""
+    """An exact mass as an int or a Fraction of ints; floats are refused, since it is unclear what they stand for."""
     if not isinstance(value, Rational) or value < 0:
         raise InvalidInput("regions", "masses of at least 0 that are integers or Fractions", value)
     numerator, denominator = int(value.numerator), int(value.denominator)

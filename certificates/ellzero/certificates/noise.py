@@ -1,4 +1,4 @@
-"""The discrete noise: what K and α mean, and the integers that everything else is computed from."""
+"""The discrete noise: what K and α mean, and the integers from which everything else is computed."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,8 +17,8 @@ _ALPHA = "a rational number strictly between 0 and 1, such as 0.8 or 4/5, whose 
 class Weights(NamedTuple):
     """α : (K−1)β : β as coprime integers a : m : b, and their sum z.
 
-    On a coordinate in which x and x̄ differ the noisy value equals x with probability a/z, is one of the
-    K−1 values that are neither with probability m/z, and equals x̄ with probability b/z.
+    On a coordinate in which x and x̄ differ, the noisy value equals x with probability a/z, equals x̄ with
+    probability b/z, and is one of the K−1 other values with probability m/z.
     """
 
     a: int
@@ -28,7 +28,7 @@ class Weights(NamedTuple):
 
     @property
     def descending(self) -> "Weights":
-        """The same with a ≥ b. Exchanging a and b only reverses the order of the likelihood ratios."""
+        """The same weights with a ≥ b. Exchanging a and b only reverses the order of the likelihood ratios."""
         return self if self.a >= self.b else Weights(self.b, self.m, self.a, self.z)
 
 
@@ -52,7 +52,7 @@ class Noise:
         object.__setattr__(self, "alpha", fraction)
 
     def __eq__(self, other: object) -> bool:
-        """By hand, since comparing Fractions takes microseconds, and noises are keys of tables."""
+        """Compares integers: comparing Fractions takes microseconds, and noises are keys of tables."""
         if not isinstance(other, Noise):
             return NotImplemented
         mine, theirs = self.alpha, other.alpha
@@ -63,17 +63,17 @@ class Noise:
 
     @cached_property
     def _hash(self) -> int:
-        """Kept, since a Fraction takes a microsecond to hash."""
+        """Cached, since hashing a Fraction takes a microsecond."""
         return hash((self.k, self.alpha))
 
     @property
     def beta(self) -> Fraction:
-        """Probability (1−α)/K of each of the other values."""
+        """The probability (1−α)/K of each other value."""
         return (1 - self.alpha) / self.k
 
     @property
     def is_flat(self) -> bool:
-        """α = β: the noise forgets the coordinate, so x and x̄ look alike and every p > 1/2 certifies d."""
+        """α = β: the noisy value is independent of the coordinate, so every p > 1/2 certifies radius d."""
         return self.weights.a == self.weights.b
 
     @cached_property

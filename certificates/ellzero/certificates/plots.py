@@ -1,4 +1,4 @@
-"""Figures. Needs matplotlib: ``pip install 'ellzero[plot]'``."""
+"""Figures. Needs matplotlib, which the extra ``plot`` installs."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,7 +11,7 @@ FORMATS = ("png", "svg", "pdf")
 
 
 def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
-    """τ_r and 1 − τ_r against r, a line a column, as in the paper's analysis; to ``out`` (.png, .svg or .pdf)."""
+    """Plot τ_r and 1 − τ_r against r, one line per column, as in the paper; writes ``out`` (.png, .svg or .pdf)."""
     if out.suffix.removeprefix(".").lower() not in FORMATS:
         raise InvalidInput("out", f"a file name that ends in .{', .'.join(FORMATS)}", str(out))
     if not out.parent.is_dir():

@@ -30,11 +30,11 @@ _TINY = 1e-300  # a probability whose quantile and whose mean with others are sa
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certified radius and its reason. ``radius`` None means abstain: not even r = 0 is certified.
+    """A certified radius and its reason. If ``radius`` is None, not even r = 0 is certified: abstain.
 
-    p exceeds τ_radius and not τ_{radius+1}. ``threshold`` and ``next_threshold`` are their ceilings (the latter None at
-    radius d, where no more coordinates can change); p lies at least ``margin`` above τ_radius: above its ceiling, or 0.
-    At p = 1 no threshold decides, and all three are None.
+    p exceeds τ_radius but not τ_{radius+1}. ``threshold`` and ``next_threshold`` are their ceilings (the latter None at
+    radius d, where no more coordinates can change). p exceeds τ_radius by at least ``margin``, its distance above the
+    ceiling, or 0. At p = 1 no threshold decides, and all three are None.
     """
 
     noise: Noise
@@ -51,12 +51,12 @@ def radius(
 ) -> int | None:
     """The largest r ≤ d such that every x̄ with ‖x−x̄‖₀ ≤ r gets the same answer as x; None to abstain.
 
-    ``p`` is a lower bound of the probability of the top class at x (a float counts as its exact value). With
-    ``p`` alone: the largest r with p > τ_r, and p ≤ 1/2 abstains. With ``p_b``, an upper bound of the
-    probability of *every* other class, the condition is ρ_r(p) > 1 − ρ_r(1−p_b) with p_b := min(p_b, 1−p); then
-    p may be below 1/2, and p ≤ p_b abstains. Exact in both.
+    ``p`` is a lower bound on the probability of the top class at x (a float counts as its exact value). With ``p``
+    alone, the answer is the largest r with p > τ_r, and p ≤ 1/2 abstains. With ``p_b``, an upper bound on the
+    probability of *every* other class, the condition is ρ_r(p) > 1 − ρ_r(1−p_b) with p_b := min(p_b, 1−p); then p may
+    be below 1/2, and p ≤ p_b abstains. Both are exact.
 
-    About 5 µs for each radius certified: ``watch`` may wrap the iteration over them, to show progress.
+    Takes about 5 µs per certified radius; ``watch`` may wrap the iteration over radii, to show progress.
 
     >>> radius(Noise(255, "0.2"), "0.99", 150528)
     3
@@ -107,8 +107,8 @@ def _one_class(noise: Noise, p: Fraction, d: int, watch: Watch) -> int | None:
     if p == 1 or noise.is_flat:
         return d
     exceeds = recurrence.iter_answers(noise, ExceedsQuery(p), min(d, radius_bound(noise, 1 - p)))
-    for r, exceeded in enumerate(watch(islice(exceeds, d + 1))):
-        if not exceeded:
+    for r, exceeds_threshold in enumerate(watch(islice(exceeds, d + 1))):
+        if not exceeds_threshold:
             return r - 1
     return d
 
@@ -133,7 +133,7 @@ def two_class_near(noise: Noise, p_a: Fraction, p_b: Fraction, likely: int, low:
 
 
 def guess_one_class_p(p_a: Fraction, p_b: Fraction) -> Fraction:
-    """A p in (0, 1) that has about the same radius as one class. Proves nothing: it only says where to look.
+    """A p in (0, 1) with about the same one-class radius. Proves nothing: it is only where a search begins.
 
     In the limit of large r, ρ_r(p) is Φ(Φ⁻¹(p) − t) for some t, and ρ_r(p_A) + ρ_r(1−p_B) > 1 says that t lies below
     the mean of Φ⁻¹(p_A) and Φ⁻¹(1−p_B); with one class t lies below Φ⁻¹(p).

@@ -1,18 +1,17 @@
-"""A whole column τ_0, τ_1, τ_2, … at O(1) operations a radius.
+"""A whole column τ_0, τ_1, τ_2, … at O(1) operations per radius.
 
 Let s be the smallest integer with F_r(s) ≥ 1/2, F_r(x) = Σ_{t≤x} P_r(t)/z^r, and w = (b/a)^s. Then
 
     1 − τ_r = F_r(−s) − w·(1/2 − F_r(s−1)).
 
-A walk carries P(s−1), P(s), F(s−1), F(−s) from r to r+1 and moves s by one where needed. From the three-term
-recurrence (docs/mathematics.md) the step has positive terms only, so it loses no accuracy:
+A step takes P(s−1), P(s), F(s−1), F(−s) from r to r+1 and moves s by one where needed. By the three-term
+recurrence (docs/mathematics.md) it adds positive terms only, so it loses no accuracy:
 
     (r+2−s)·P_{r+1}(s−1) = (r+1)·(m·P_r(s−1) + 2b·P_r(s))
     (r+1+s)·P_{r+1}(s)   = (r+1)·(2a·P_r(s−1) + m·P_r(s)).
 
-Small radii are walked in exact integers, the rest in balls of fixed precision. A question that a ball cannot
-answer is asked again with more bits and in the end of exact integers, so that the answer is always the one
-that exact arithmetic gives.
+Small radii are computed in exact integers, the rest in balls of fixed precision. A query that a ball cannot answer is
+retried with more bits, and in the end in exact integers, so the answer is always that of exact arithmetic.
 """
 
 from collections.abc import Iterator
@@ -29,18 +28,18 @@ A_co = TypeVar("A_co", covariant=True)
 # Up to this size exact integers are as fast as balls, and they settle the exact decimals of small radii.
 EXACT_BITS = 2_048
 _GUARD_BITS = 64
-# Radii walked under one setting of the precision; results leave the engine between blocks.
+# Radii per setting of the precision; results are yielded between blocks.
 _BLOCK = 64
 # How often the precision may be doubled before a tie is taken for exact.
 _MOST_GROWTH = 16
 
 
 class ThresholdQuery(Protocol[A_co]):
-    """Something to be known of 1 − τ_r."""
+    """A question about 1 − τ_r."""
 
     @property
     def bits(self) -> int:
-        """How fine the question is: every 1 − τ_r in (0, 2^-bits) has the same answer."""
+        """The resolution of the query: every 1 − τ_r in (0, 2^-bits) has the same answer."""
 
     def of_exact(self, numerator: int, denominator: int) -> A_co:
         """The answer for 1 − τ_r = numerator/denominator."""
@@ -49,39 +48,39 @@ class ThresholdQuery(Protocol[A_co]):
         """The answer that every number in the ball has; Undecided when they differ."""
 
 
-def iter_answers(noise: Noise, question: ThresholdQuery[A_co], r_end: int) -> Iterator[A_co]:
-    """The answer for r = 0, 1, 2, … in order and without end; exact for every r.
+def iter_answers(noise: Noise, query: ThresholdQuery[A_co], r_end: int) -> Iterator[A_co]:
+    """The answers for r = 0, 1, 2, … in order, without end; exact for every r.
 
-    ``r_end`` says how far the caller is likely to read: it only sets the precision to begin with.
+    ``r_end`` is how far the caller is likely to read: it only sets the initial precision.
     """
     if noise.is_flat:
         while True:
-            yield question.of_exact(1, 2)
-    seed = ExactRecurrence(noise.weights.descending)
-    exact_bits = max(EXACT_BITS, 4 * question.bits)
-    while seed.total.bit_length() <= exact_bits:
-        yield question.of_exact(*seed.complement())
-        seed.step()
-    first_bits = question.bits + _GUARD_BITS + _expected_loss(seed.weights, r_end)
-    bits, r = first_bits, seed.r
+            yield query.of_exact(1, 2)
+    start = ExactRecurrence(noise.weights.descending)
+    exact_bits = max(EXACT_BITS, 4 * query.bits)
+    while start.total.bit_length() <= exact_bits:
+        yield query.of_exact(*start.complement())
+        start.step()
+    first_bits = query.bits + _GUARD_BITS + _expected_loss(start.weights, r_end)
+    bits, r = first_bits, start.r
     while True:
-        for block in _blocks(noise, question, seed, bits, r):
+        for block in _blocks(noise, query, start, bits, r):
             yield from block
             r += len(block)
         bits *= 2
         if bits > _MOST_GROWTH * first_bits:
-            # F lies on 1/2 exactly, which no ball can tell: pass that radius in integers.
-            while seed.r < r:
-                seed.step()
+            # F is exactly 1/2, which no ball can tell: do that radius in integers.
+            while start.r < r:
+                start.step()
             bits = first_bits
 
 
-def iter_answers_exactly(noise: Noise, question: ThresholdQuery[A_co]) -> Iterator[A_co]:
-    """The same as `iter_answers`, by integers alone: slower as r grows, and what the fast way is tested against."""
-    walk = ExactRecurrence(noise.weights.descending)
+def iter_answers_exactly(noise: Noise, query: ThresholdQuery[A_co]) -> Iterator[A_co]:
+    """`iter_answers` in integers alone: slower as r grows; `iter_answers` is tested against it."""
+    state = ExactRecurrence(noise.weights.descending)
     while True:
-        yield question.of_exact(*walk.complement())
-        walk.step()
+        yield query.of_exact(*state.complement())
+        state.step()
 
 
 class ExactRecurrence:
@@ -141,20 +140,20 @@ class ExactRecurrence:
 
 
 class BallRecurrence:
-    """The walk in probabilities, each a ball, from an exact state on. Q(t) = (b/a)^t·P(t) needs no state of its own.
+    """The recurrence in probabilities, each a ball, from an exact state on. Q(t) = (b/a)^t·P(t) needs no state.
 
-    Runs at the precision that is set around it. Raises Undecided where that cannot tell how s moves.
+    Runs at the precision that the caller has set. Raises Undecided if that cannot tell how s moves.
     """
 
-    def __init__(self, seed: ExactRecurrence) -> None:
-        a, m, b, z = seed.weights
-        self.r, self.s = seed.r, seed.s
+    def __init__(self, start: ExactRecurrence) -> None:
+        a, m, b, z = start.weights
+        self.r, self.s = start.r, start.s
         self.alpha, self.mu, self.beta = arb(a) / z, arb(m) / z, arb(b) / z
         self.half, self.ratio = arb(1) / 2, arb(b) / a
-        total = ball(int(seed.total))
-        self.p0, self.p1 = ball(int(seed.p0)) / total, ball(int(seed.p1)) / total
-        self.tail = ball(int(seed.tail)) / total
-        self.room = self.half - ball(int(seed.left)) / total  # 1/2 − F(s−1)
+        total = ball(int(start.total))
+        self.p0, self.p1 = ball(int(start.p0)) / total, ball(int(start.p1)) / total
+        self.tail = ball(int(start.tail)) / total
+        self.room = self.half - ball(int(start.left)) / total  # 1/2 − F(s−1)
         self.likelihood = self.ratio**self.s  # (b/a)^s
 
     def complement(self) -> arb:
@@ -202,38 +201,38 @@ class BallRecurrence:
 
 
 def _blocks(
-    noise: Noise, question: ThresholdQuery[A_co], seed: ExactRecurrence, bits: int, r: int
+    noise: Noise, query: ThresholdQuery[A_co], start: ExactRecurrence, bits: int, r: int
 ) -> Iterator[list[A_co]]:
-    """Answers from radius r on in balls of ``bits``, until one cannot be had at that precision."""
+    """Answers from radius r on in balls of ``bits``, until that precision no longer suffices."""
     with precision(bits):
-        walk = BallRecurrence(seed)
+        state = BallRecurrence(start)
     enough = True
     while enough:
         block: list[A_co] = []
         with precision(bits):
             try:
                 while len(block) < _BLOCK:
-                    if walk.r >= r:
-                        block.append(_answer(noise, question, walk))
-                    walk.step()
+                    if state.r >= r:
+                        block.append(_answer(noise, query, state))
+                    state.step()
             except Undecided:
                 enough = False
         yield block
 
 
-def _answer(noise: Noise, question: ThresholdQuery[A_co], walk: BallRecurrence) -> A_co:
-    complement = walk.complement()
+def _answer(noise: Noise, query: ThresholdQuery[A_co], state: BallRecurrence) -> A_co:
+    complement = state.complement()
     try:
-        return question.of_ball(complement)
+        return query.of_ball(complement)
     except Undecided:
-        if not complement.rad() < arb(2) ** -(question.bits + _GUARD_BITS // 2):
+        if not complement.rad() < arb(2) ** -(query.bits + _GUARD_BITS // 2):
             raise
-        # The ball is far narrower than the question's grid, so this is an exact tie: integers decide it.
-        return question.of_exact(*single_threshold.complement(noise, walk.r))
+        # The ball is far narrower than the query's resolution, so this is an exact tie: integers decide it.
+        return query.of_exact(*single_threshold.complement(noise, state.r))
 
 
 def _expected_loss(weights: Weights, r_end: int) -> int:
-    """About how many bits of P and F, which tell how s moves, a ball walk to r_end loses; too low costs a second walk.
+    """About how many bits P and F, which decide how s moves, lose up to r_end; too low an estimate costs a second pass.
 
     Each raise of s multiplies the relative error by (α(1−δ) + (K−1)βδ) / (β(1+δ)), δ = α − β; s rises δ·r times.
     """

@@ -1,19 +1,14 @@
-"""What is asked of 1 − τ_r, always answered to the safe side: decimal ceilings and least doubles.
+"""Queries of 1 − τ_r, always answered on the safe side: decimal ceilings, least doubles, comparisons with p.
 
-Each class is a `recurrence.ThresholdQuery`: it knows the answer for an exact fraction, and for a ball whenever all
-numbers in the ball share it.
+Each class is a `recurrence.ThresholdQuery`: it answers for an exact fraction, and for a ball whenever all numbers in
+the ball have the same answer.
 """
 
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 from typing import NamedTuple
 
 from ellzero.certificates._balls import Undecided, arb, ball, fmpz
-from ellzero.core.numbers import read_integer
 
-MAX_DIGITS = 1_000
-# The caller's own context might round.
-_EXACT = Context(prec=4 * MAX_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])
 DOUBLE_BITS = 53  # doubles in [1/2, 1] lie 2^-53 apart
 
 
@@ -25,7 +20,7 @@ class Ceiling(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Everything a table keeps of one threshold."""
+    """Everything a table stores of one threshold."""
 
     ceiling: Ceiling
     min_p: float
@@ -97,16 +92,6 @@ class ExceedsQuery:
         if complement <= room:
             return False
         raise Undecided
-
-
-def check_digits(digits: int) -> int:
-    """``digits`` as an int in 1..1000."""
-    return read_integer(digits, "digits", 1, MAX_DIGITS)
-
-
-def decimal(units: int, digits: int) -> Decimal:
-    """units·10^-digits, exact, with all its digits."""
-    return Decimal(units).scaleb(-digits, _EXACT)
 
 
 def _floor_between_integers(value: arb) -> int:

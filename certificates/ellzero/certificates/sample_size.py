@@ -1,4 +1,4 @@
-"""How many votes a wanted radius needs: the least n that certifies it with the wanted power."""
+"""How many votes a radius needs: the least n that certifies it with a given power."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from ellzero.certificates.exact_thresholds import compute_at
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.votes import least_count
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.numbers import RationalLike, read_failure, read_integer, read_probability
 
 _BITS = 192
@@ -23,8 +24,8 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class Plan:
-    """With ``n`` votes, ``min_count`` of them certify ``r``; an input whose top class has probability ``p`` gets there
-    with probability at least ``power``. No smaller n does."""
+    """Of ``n`` votes, ``min_count`` certify ``r``; an input whose top class has probability ``p`` gets as many with
+    probability at least ``power``. No smaller n does."""
 
     noise: Noise
     r: int
@@ -36,14 +37,14 @@ class Plan:
 
 
 def plan(
-    noise: Noise, r: int, p: RationalLike, failure: RationalLike = "0.001", power: RationalLike = "0.9"
+    noise: Noise, r: int, p: RationalLike, failure: RationalLike = DEFAULT_FAILURE, power: RationalLike = DEFAULT_POWER
 ) -> Plan | None:
-    """The least n ≤ 10^8 with P[Bin(n, p) ≥ k*_r(n)] ≥ power; None when there is none (always when p ≤ τ_r).
+    """The least n ≤ 10^8 with P[Bin(n, p) ≥ k*_r(n)] ≥ power; None if there is none (always if p ≤ τ_r).
 
-    The power is a saw in n: it rises while k*_r(n) stays and drops when it steps up, so the least n cannot be found by
-    bisection. The power of the best *randomised* test at level ε is no saw, since a test may ignore a vote, and it is
-    an upper bound: bisection on it excludes every n below some n0, and from there each n is looked at. Every
-    comparison is rigorous; one that cannot be proved counts as not reached.
+    The power is a sawtooth in n: it rises while k*_r(n) stays the same and drops when it steps up, so bisection cannot
+    find the least n. The power of the best *randomised* test at level ε never falls with n, since a test may ignore a
+    vote, and it is an upper bound: bisection on it excludes every n below some n0, and from there on each n is checked.
+    Every comparison is rigorous; one that cannot be proved counts as not reached.
     """
     r, top = read_integer(r, "r", 0), read_probability(p, "p")
     search = _Search(
@@ -54,10 +55,10 @@ def plan(
     )
     if top < 1 and not compute_at(noise, r, ExceedsQuery(top)):
         return None
-    found = search.least()
-    if found is None:
+    least_votes = search.least()
+    if least_votes is None:
         return None
-    n, k = found
+    n, k = least_votes
     return Plan(noise, r, top, search.failure, search.power, n, k)
 
 
@@ -82,7 +83,7 @@ class _Search:
         return next((pair for pair in self._pairs(start) if compare_tail(*pair, self.p, self.power) in (0, 1)), None)
 
     def least_reachable(self) -> int:
-        """The least n with τ^n < ε: with fewer votes not even all of them certify. Beyond 10^8 when there is none."""
+        """The least n with τ^n < ε: fewer votes do not certify even if unanimous. Above 10^8 if there is none."""
         low, high = 0, MAX_VOTES + 1
         while high - low > 1:
             middle = (low + high) // 2
@@ -106,10 +107,10 @@ class _Search:
             return bool(p.value + share * p.before < ball(self.power))
 
     def _pairs(self, n: int) -> Iterator[tuple[int, int]]:
-        """(n, k*(n)) upwards to 10^8, less those whose power is surely too small.
+        """(n, k*(n)) upwards to 10^8, without those whose power is certainly too small.
 
-        k* stays or grows by one with n. Balls carry the tails under τ and under p along; where they cannot tell, the
-        rigorous comparison is made afresh.
+        From n to n+1, k* stays or grows by one. Balls carry the tails under τ and under p along; if they cannot decide,
+        the rigorous comparison is made from scratch.
         """
         k = least_count(self.tau, n, self.failure)
         if k is None:
@@ -136,9 +137,9 @@ class _Search:
 class _Tail:
     """P[Bin(n, q) ≥ k] and P[Bin(n, q) = k−1], carried from n to n+1 and from k to k+1. 1 ≤ k ≤ n."""
 
-    def __init__(self, n: int, k: int, chance: SuccessProbability) -> None:
+    def __init__(self, n: int, k: int, probability: SuccessProbability) -> None:
         self._n, self._k = n, k
-        self._q = chance.ball(_BITS)
+        self._q = probability.ball(_BITS)
         self._odds = self._q / (1 - self._q)
         self.value = tail_ball(n, k, self._q)
         ways = (ball(n + 1).lgamma() - ball(k).lgamma() - ball(n - k + 2).lgamma()).exp()

@@ -1,4 +1,4 @@
-"""Searching where a condition, once lost, stays lost: from its start, or outwards from a guess."""
+"""Searching for the last n at which a condition holds that, once false, stays false."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def last_true(holds: Callable[[int], bool], low: int, high: int) -> int:
 def last_true_near(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int:
     """The largest n in low..high for which the condition holds, given that it does at low.
 
-    Asks twice where the guess is right, and about 2·log₂ of its error times otherwise; never at low.
+    Tests the condition twice if the guess is right, otherwise about 2·log₂(error) times; never at low.
     """
     at = min(max(guess, low), high)
     if at == low or holds(at):

@@ -1,8 +1,8 @@
 """One threshold on its own: 1 − τ_r = ρ_r(1/2), as exact integers or as a rigorous enclosure.
 
-x and x̄ play the same part in this family, so taking regions from the other end gives
-ρ⁻¹(q) = 1 − ρ(1−q), and with it 1 − τ_r = ρ_r(1/2). Gathering from the largest ratio down to the region
-s* in which the x-mass passes 1/2 needs only the terms t ≥ s* ≥ 0, all of them positive:
+x and x̄ are symmetric in this family, so taking regions from the other end gives ρ⁻¹(q) = 1 − ρ(1−q),
+and hence 1 − τ_r = ρ_r(1/2). Summing from the largest ratio down to the region s* in which the x-mass
+passes 1/2 needs only the terms t ≥ s* ≥ 0, all of them positive:
 
     1 − τ_r = Σ_{t>s*} Q(t) + Q(s*)/P(s*) · (1/2 − Σ_{t>s*} P(t)),    P(t) = P_r(t)/z^r,  Q(t) = P(−t).
 """
@@ -15,7 +15,7 @@ from ellzero.certificates.noise import Noise, Weights
 from ellzero.core.cancellation import BALL_STEPS, EXACT_STEPS, check_cancelled
 from ellzero.core.numbers import read_integer
 
-# Up to this size Python's own integers are faster than GMP's, which are called from afar.
+# Up to this size Python's own integers are faster than calls to GMP.
 _PYTHON_BITS = 512
 
 
@@ -28,15 +28,15 @@ def complement(noise: Noise, r: int) -> tuple[int, int]:
     if noise.is_flat:
         return 1, 2
     weights = noise.weights.descending
-    # To look for s* multiplies large numbers, so it starts near the mean of t: s*, the median, is hardly ever above.
+    # Searching for s* multiplies large numbers, so it starts near the mean of t: s*, the median, is hardly ever above.
     start = min(r, r * (weights.a - weights.b) // weights.z + 2)
-    while (found := _gathered(weights, r, start)) is None:
+    while (fraction := _sum_from(weights, r, start)) is None:
         start = r
-    return found
+    return fraction
 
 
-def _gathered(weights: Weights, r: int, start: int) -> tuple[int, int] | None:
-    """`complement`, looking for s* from x = start down; None when it lies above."""
+def _sum_from(weights: Weights, r: int, start: int) -> tuple[int, int] | None:
+    """`complement`, with the search for s* starting at x = start and going down; None if s* lies above."""
     a, m, b, z = weights
     one = 1 if r * z.bit_length() < _PYTHON_BITS else mpz(1)
     ab, total = a * b, (one * z) ** r
@@ -77,9 +77,9 @@ def complement_ball(noise: Noise, r: int, bits: int) -> arb:
 def rho_ball(noise: Noise, r: int, p: Fraction, bits: int) -> arb:
     """A ball that contains ρ_r(p), 0 < p < 1, at working precision ``bits``.
 
-    Down to x = 0 every term is positive, so almost no accuracy is lost; below it some is, where masses are small.
+    Down to x = 0 every term is positive, so almost no accuracy is lost; below that some is, where masses are small.
     O(r) operations of about 1 µs, whatever the size of z.
-    Raises Undecided where the precision cannot tell in which region the x-mass passes p.
+    Raises Undecided if the precision cannot tell in which region the x-mass passes p.
     """
     with precision(bits):
         if noise.is_flat:
@@ -88,14 +88,14 @@ def rho_ball(noise: Noise, r: int, p: Fraction, bits: int) -> arb:
         ratio = ball(Fraction(b, a))
         mass, upper = ball(Fraction(a, z)) ** r, arb(0)  # P(x), P(x+1)
         likelihood = ratio**r  # Q(x) / P(x)
-        missing, gathered = ball(p), arb(0)
+        missing, xbar_mass = ball(p), arb(0)
         for x in range(r, -r - 1, -1):
             if x % BALL_STEPS == 0:
                 check_cancelled()
             if sign(missing - mass) < 0:
-                return gathered + likelihood * missing
+                return xbar_mass + likelihood * missing
             missing -= mass
-            gathered += likelihood * mass
+            xbar_mass += likelihood * mass
             likelihood /= ratio
             upper, mass = mass, (b * (r + x + 1) * upper + m * x * mass) / (a * (r - x + 1))
         raise Undecided

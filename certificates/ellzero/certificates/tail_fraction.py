@@ -15,8 +15,8 @@ E_m = f_{2m}/f_{2m−1} between 0 and 1, and dividing both gives
 
     T = 1/(1 − s_0·E_1),    E_m = 1/(1 + u_m/(1 − s_m·E_{m+1})).
 
-Started from the ball [0, 1] for an E_{m+1}, these are rigorous enclosures of T. They narrow fast where k exceeds the
-mean nq by a standard deviation or more; k > nq makes all s_m < 1. After n−k steps, where s_m = 0, nothing is left open.
+Started from the ball [0, 1] for some E_{m+1}, these give rigorous enclosures of T. They narrow fast if k exceeds the
+mean nq by a standard deviation or more; k > nq makes all s_m < 1. After n−k steps, where s_m = 0, the result is exact.
 """
 
 from collections.abc import Iterator
@@ -43,9 +43,9 @@ def point_ball(n: int, k: int, q: arb) -> arb:
 
 
 def upper_tail_balls(n: int, k: int, q: arb) -> Iterator[arb]:
-    """Balls for P[Bin(n, q) ≥ k], 1 ≤ k ≤ n, from cheap and wide to dear and as narrow as the precision allows.
+    """Balls for P[Bin(n, q) ≥ k], 1 ≤ k ≤ n, from cheap and wide to costly and as narrow as the precision allows.
 
-    Meant for k > nq; right for every q.
+    Efficient for k > nq; correct for every q.
     """
     if k == n:
         yield q**n
@@ -105,7 +105,7 @@ def _log_root(n: int, k: int, log_failure: float) -> float:
 
 
 def _guess_ratio(n: int, k: int, odds: float) -> float:
-    """About T: the fraction is taken for periodic after a few steps, E = 1/(1 + u/(1 − s·E))."""
+    """About T: after a few steps the fraction is taken to be periodic, E = 1/(1 + u/(1 − s·E))."""
     steps = min(_GUESS_STEPS, n - k)
     s, u = _coefficients(n, k, odds, steps + 1)
     middle = (1 + u + s) / 2

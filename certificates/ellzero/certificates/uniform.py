@@ -1,7 +1,7 @@
 """Uniform noise on [−γ, γ]^d: the closed forms for ℓ1 and ℓ∞.
 
-A radius R certifies every ‖δ‖ < R. The doubles returned lie strictly below the exact R, so every ‖δ‖ ≤ the double is
-certified; p ≤ 1/2 abstains (None).
+A radius R certifies every ‖δ‖ < R. The doubles returned are strictly below the exact R, so every ‖δ‖ up to and
+including the double is certified; p ≤ 1/2 abstains (None).
 """
 
 from fractions import Fraction

@@ -26,6 +26,7 @@ from ellzero.certificates.noise import Noise
 from ellzero.certificates.radii import Watch, radius
 from ellzero.certificates.search import last_true_near
 from ellzero.certificates.tail_fraction import guess_bound, point_ball
+from ellzero.core.conventions import DEFAULT_FAILURE
 from ellzero.core.numbers import RationalLike, read_dimension, read_failure, read_integer
 
 
@@ -40,13 +41,13 @@ class Votes:
     n: int
     failure: Fraction
 
-    def __init__(self, count: int, n: int, failure: RationalLike = "0.001") -> None:
+    def __init__(self, count: int, n: int, failure: RationalLike = DEFAULT_FAILURE) -> None:
         object.__setattr__(self, "n", check_n(n))
         object.__setattr__(self, "count", read_integer(count, "count", 0, self.n))
         object.__setattr__(self, "failure", read_failure(failure))
 
 
-def min_count(noise: Noise, r: int, n: int, failure: RationalLike = "0.001") -> int | None:
+def min_count(noise: Noise, r: int, n: int, failure: RationalLike = DEFAULT_FAILURE) -> int | None:
     """k*_r: the least count out of n that certifies radius r at failure probability ε; None if even n does not.
 
     With probability at least 1 − ε over the votes, no count ≥ k*_r comes from a p ≤ τ_r.
@@ -59,7 +60,7 @@ def min_count(noise: Noise, r: int, n: int, failure: RationalLike = "0.001") -> 
 
 
 def lower_bound(votes: Votes) -> float:
-    """The Clopper–Pearson lower bound of p, rounded down: the largest double q with P[Bin(n, q) ≥ count] ≤ ε."""
+    """The Clopper–Pearson lower bound on p, rounded down: the largest double q with P[Bin(n, q) ≥ count] ≤ ε."""
     if votes.count == 0:
         return 0.0
     guess = guess_lower_bound(votes)
@@ -73,7 +74,7 @@ def lower_bound(votes: Votes) -> float:
 
 
 def guess_lower_bound(votes: Votes) -> float:
-    """A double near `lower_bound`, in microseconds. Proves nothing: it only says where to look."""
+    """A double near `lower_bound`, in microseconds. Proves nothing: it is only where a search begins."""
     return guess_bound(votes.n, votes.count, votes.failure)
 
 
@@ -84,40 +85,40 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter
     """
     d = read_dimension(d)
     likely = radius(noise, guess_lower_bound(votes), d, watch=watch)
-    return proved_radius(noise, votes, d, likely, partial(ThresholdProbability, noise))
+    return prove_radius(noise, votes, d, likely, partial(ThresholdProbability, noise))
 
 
-def proved_radius(
+def prove_radius(
     noise: Noise, votes: Votes, d: int, likely: int | None, threshold: Callable[[int], SuccessProbability]
 ) -> int | None:
-    """`radius_from_votes` for a caller who has a guess of it, and τ_r as a chance for any r.
+    """`radius_from_votes` for callers with a guess of it, and with τ_r as a success probability for any r.
 
-    A right guess costs two comparisons, a wrong one a search outwards from it; the answer is the same. No search goes
-    far: even unanimous votes show no more than p ≥ ε^(1/n), which is at most 1 − (1−ε)/n by Bernoulli's inequality, so
-    no r with 1 − τ_r < (1−ε)/n is certified.
+    A correct guess costs two comparisons, a wrong one a search outwards from it; the answer is the same. The search is
+    bounded: even unanimous votes show no more than p ≥ ε^(1/n), which is at most 1 − (1−ε)/n by Bernoulli's inequality,
+    so no r with 1 − τ_r < (1−ε)/n is certified.
     """
 
     def certified(r: int) -> bool:
         return compare_tail(votes.n, votes.count, threshold(r), votes.failure) == -1
 
     most = d if noise.is_flat else min(d, radius_bound(noise, (1 - votes.failure) / votes.n))
-    found = last_true_near(certified, -1 if likely is None else likely, -1, most)
-    return found if found >= 0 else None
+    largest = last_true_near(certified, -1 if likely is None else likely, -1, most)
+    return largest if largest >= 0 else None
 
 
 def reachable_radius(noise: Noise, n: int, failure: RationalLike, d: int) -> int | None:
-    """The largest radius ≤ d that n unanimous votes certify; None when n is too small for any."""
+    """The largest radius ≤ d that n unanimous votes certify; None if n is too small for any."""
     return radius_from_votes(noise, Votes(n, n, failure), d)
 
 
-def least_count(chance: SuccessProbability, n: int, failure: Fraction) -> int | None:
+def least_count(probability: SuccessProbability, n: int, failure: Fraction) -> int | None:
     """The least k with P[Bin(n, q) ≥ k] < ε, searched outwards from a guess; None if there is none up to n."""
 
     def certified(k: int) -> bool:
-        return compare_tail(n, k, chance, failure) == -1
+        return compare_tail(n, k, probability, failure) == -1
 
-    found = last_true_near(lambda k: not certified(k), _guess_count(chance, n, failure) - 1, 0, n) + 1
-    return found if found <= n else None
+    least = last_true_near(lambda k: not certified(k), _guess_count(probability, n, failure) - 1, 0, n) + 1
+    return least if least <= n else None
 
 
 def check_n(n: int) -> int:
@@ -125,10 +126,10 @@ def check_n(n: int) -> int:
     return read_integer(n, "n", 1, MAX_VOTES)
 
 
-def _guess_count(chance: SuccessProbability, n: int, failure: Fraction) -> int:
-    """About k*: the normal approximation with its first correction for skewness. Only where a search begins."""
+def _guess_count(probability: SuccessProbability, n: int, failure: Fraction) -> int:
+    """About k*, by the normal approximation with its first correction for skewness. Only where a search begins."""
     with precision(FIRST_BITS):
-        q = float(chance.ball(FIRST_BITS))
+        q = float(probability.ball(FIRST_BITS))
     tail = float(failure)
     if not 0 < tail < 1:
         return n
@@ -141,7 +142,7 @@ def _tail_at_most(votes: Votes, q: float) -> bool:
 
 
 def _newton(votes: Votes, q: float, bits: int) -> float:
-    """A step towards the root of log P[Bin(n, q) ≥ count] = log ε; only proposes where to look next."""
+    """A Newton step towards the root of log P[Bin(n, q) ≥ count] = log ε. Proves nothing."""
     n, k = votes.n, votes.count
     with precision(bits):
         at = ball(Fraction(q))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from decimal import Decimal
-from functools import partial as bind
+from functools import partial
 from typing import Any, NamedTuple
 
 import click
@@ -19,13 +19,12 @@ from ellzero.certificates.exact_thresholds import (
     iter_rows,
     threshold_rows,
 )
-from ellzero.certificates.lee2019 import PaperCell, combine, partial
+from ellzero.certificates.lee2019 import PaperCell, combine, sum_range
 from ellzero.certificates.noise import Noise
-from ellzero.certificates.rounding import check_digits
 from ellzero.cli.parameters import MOST_RADII, Command, IntegerParam, Radii, noise_options
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import read_dimension, read_integer
+from ellzero.core.numbers import read_digits, read_dimension, read_integer
 from ellzero.core.progress import announce, notify, track
 
 
@@ -48,7 +47,7 @@ def thresholds_command(
     The decimals are the exact values rounded up in the last digit.
     """
     noise = Noise(k, alpha)
-    digits = check_digits(digits)
+    digits = read_digits(digits)
     if r is not None and r_max is not None:
         raise click.UsageError("give either --r or --r-max")
     if workers is not None and method != "paper":
@@ -154,6 +153,6 @@ def _paper_computed(cells: list[PaperCell], digits: int, workers: int, seconds: 
         mapper = map if workers == 1 else stack.enter_context(ProcessPoolExecutor(workers)).map
         for cell in cells:
             ranges = cell.ranges()
-            parts = track(mapper(bind(partial, cell), ranges), len(ranges), f"ranges of r = {cell.r}", seconds)
+            parts = track(mapper(partial(sum_range, cell), ranges), len(ranges), f"ranges of r = {cell.r}", seconds)
             found = combine(cell, parts, digits)
             yield Line(found.r, found.value, {"error_bound": str(found.error_bound)})

@@ -2,7 +2,7 @@
 
 import operator
 import re
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 from math import isfinite
 from numbers import Rational, Real
@@ -20,6 +20,9 @@ _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?(?P<exponent>\d{
 _DECIMAL = re.compile(r"(?P<whole>\d{1,40})\.(?P<digits>\d{1,40})", re.ASCII)
 
 MAX_DIMENSION = 2**31 - 1
+MAX_DIGITS = 1_000
+# The caller's own context might round.
+_EXACT = Context(prec=4 * MAX_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])
 
 
 def read_integer(value: object, field: str, low: int, high: int | None = None) -> int:
@@ -39,6 +42,16 @@ def read_integer(value: object, field: str, low: int, high: int | None = None) -
 def read_dimension(value: object) -> int:
     """``value`` as a number of coordinates d."""
     return read_integer(value, "d", 1, MAX_DIMENSION)
+
+
+def read_digits(value: object) -> int:
+    """``value`` as a number of decimal digits, from 1 to 1000."""
+    return read_integer(value, "digits", 1, MAX_DIGITS)
+
+
+def scaled_decimal(units: int, digits: int) -> Decimal:
+    """units·10^-digits, exact, with all its digits."""
+    return Decimal(units).scaleb(-digits, _EXACT)
 
 
 def read_exact(value: object, field: str, allowed: str) -> Fraction:

@@ -7,7 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from ellzero.certificates import Noise, PaperThreshold
-from ellzero.certificates.lee2019 import PaperCell, Partial, combine, partial
+from ellzero.certificates.lee2019 import PaperCell, PartialSums, combine, sum_range
 from ellzero.core.errors import InvalidInput
 from ellzero.core.execution.executors import Executor
 from ellzero.tables import PaperTable
@@ -61,14 +61,14 @@ def run_cells(
 ) -> None:
     """Compute every cell and append its row when it is complete, calling ``done`` after each piece.
 
-    Pieces are taken in the order of the cells, so that only the parts of one or two cells wait for their reduction.
+    Pieces are taken in the order of the cells, so that only the sums of one or two cells wait to be combined.
     """
-    gathered: dict[PaperCell, list[Partial]] = defaultdict(list)
-    for piece, part in executor.run(_compute, _pieces(cells)):
-        gathered[piece.cell].append(part)
+    sums: dict[PaperCell, list[PartialSums]] = defaultdict(list)
+    for piece, partial_sums in executor.run(_compute, _pieces(cells)):
+        sums[piece.cell].append(partial_sums)
         row = None
-        if len(gathered[piece.cell]) == len(piece.cell.ranges()):
-            row = combine(piece.cell, gathered.pop(piece.cell), DIGITS)
+        if len(sums[piece.cell]) == len(piece.cell.ranges()):
+            row = combine(piece.cell, sums.pop(piece.cell), DIGITS)
             table.append([row])
         done(piece, row)
 
@@ -77,5 +77,5 @@ def _pieces(cells: Iterable[PaperCell]) -> Iterator[RangeTask]:
     return (RangeTask(cell, us) for cell in cells for us in cell.ranges())
 
 
-def _compute(piece: RangeTask) -> tuple[RangeTask, Partial]:
-    return piece, partial(piece.cell, piece.us)
+def _compute(piece: RangeTask) -> tuple[RangeTask, PartialSums]:
+    return piece, sum_range(piece.cell, piece.us)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import Noise, Threshold
-from ellzero.certificates.rounding import Row, decimal
+from ellzero.certificates.rounding import Row
+from ellzero.core.numbers import scaled_decimal
 from ellzero.tables.errors import Contradiction
 
 DIGITS = 20
@@ -77,7 +78,7 @@ class ColumnSlice:
     def threshold(self, r: int) -> Threshold:
         """The row of radius r."""
         at = r - self.first
-        value = decimal(self.rows.scaled_ceiling(at), DIGITS)
+        value = scaled_decimal(self.rows.scaled_ceiling(at), DIGITS)
         return Threshold(self.noise, r, value, bool(self.rows.exact[at]), float(self.rows.min_p[at]))
 
 

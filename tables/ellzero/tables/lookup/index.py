@@ -18,7 +18,7 @@ from ellzero.certificates.binomial_tails import ThresholdProbability
 from ellzero.certificates.exact_thresholds import compute_at, radius_bound
 from ellzero.certificates.radii import guess_one_class_p, two_class_near
 from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery
-from ellzero.certificates.votes import guess_lower_bound, least_count, proved_radius
+from ellzero.certificates.votes import guess_lower_bound, least_count, prove_radius
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability
 from ellzero.core.schemas import Source, combine_sources
@@ -137,7 +137,7 @@ class ThresholdIndex:
             return self._of_two(read_probability(p, "p"), read_probability(p_b, "p_b"), noise, d)
         if isinstance(p, Votes):
             likely, source, _, _ = self._of_double(guess_lower_bound(p), noise, d)
-            proved = proved_radius(noise, p, d, likely, self._threshold_probabilities(noise))
+            proved = prove_radius(noise, p, d, likely, self._threshold_probabilities(noise))
             return self._with_thresholds(noise, proved, source, d)
         if isinstance(p, np.ndarray):
             return radii_of_doubles(self._columns, p, noise, d)

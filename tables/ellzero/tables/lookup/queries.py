@@ -23,10 +23,9 @@ from ellzero.certificates import (
     plan,
     sigma_for_alpha,
 )
-from ellzero.certificates.rounding import decimal
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability
+from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability, scaled_decimal
 from ellzero.core.schemas import (
     CompareAnswer,
     ComparedThreshold,
@@ -181,7 +180,7 @@ def answer_column(result: ColumnResult) -> ThresholdsAnswer:
     rows, noise = column.rows, column.noise
     return ThresholdsAnswer(
         rows=[
-            ThresholdRow(r, decimal(rows.scaled_ceiling(r), DIGITS), exact, min_p)
+            ThresholdRow(r, scaled_decimal(rows.scaled_ceiling(r), DIGITS), exact, min_p)
             for r, (exact, min_p) in enumerate(zip(rows.exact.tolist(), rows.min_p.tolist(), strict=True))
         ],
         end=column.end.value,
@@ -239,7 +238,7 @@ def answer_comparison(
         rows = [
             ComparedThreshold(
                 r,
-                decimal(column.rows.scaled_ceiling(min(r, len(column.rows) - 1)), DIGITS),
+                scaled_decimal(column.rows.scaled_ceiling(min(r, len(column.rows) - 1)), DIGITS),
                 gaussian_l0_threshold(sigma, r, DIGITS),
             )
             for r in range(r_max + 1)
@@ -298,7 +297,7 @@ def _radii(noise: Noise, d: int, radii: NDArray[np.int32], source: Source) -> Ra
 
 
 def _decimal(scaled: int | None) -> Decimal | None:
-    return None if scaled is None else decimal(scaled, DIGITS)
+    return None if scaled is None else scaled_decimal(scaled, DIGITS)
 
 
 def _exact_text(p: RationalLike) -> str:
