@@ -5,3 +5,7 @@ from ellzero.trees.errors import (
     UnusableLabels as UnusableLabels,
     UnusableTree as UnusableTree,
 )
+from ellzero.trees.estimators import (
+    SmoothedForestClassifier as SmoothedForestClassifier,
+    SmoothedTreeClassifier as SmoothedTreeClassifier,
+)

@@ -1,0 +1,168 @@
+"""Training: the greedy tree of Lee et al. 2019, section 3.6, level by level, for one tree or several at once.
+
+Every training example counts at a node with the probability that its noisy copy gets there. The node tests the
+feature that leaves the least Gini impurity in *both* children, each weighted by its mass, among the features that no
+node of any tree tests yet.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ellzero.core.cancellation import check_cancelled
+from ellzero.trees.forest import LEAF, Doubles, Forest
+from ellzero.trees.recursion import Bits
+
+_EXACT = 2.0**53  # sums of integers below it are exact in doubles
+_CLOSE = 1 + 1e-12  # scores nearer than this are compared as fractions, where they are exact
+_LEAST_MASS = 1e-280  # less would be lost to underflow below
+_BLOCK = 2**22  # reach probabilities held at once
+
+
+@dataclass(frozen=True)
+class Path:
+    """The way from a root: the features tested, and where they led."""
+
+    node: int
+    steps: tuple[tuple[int, bool], ...] = ()
+
+
+@dataclass
+class _Grown:
+    feature: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    value: list[float] = field(default_factory=list)
+
+    def add(self) -> int:
+        for links in (self.feature, self.left, self.right):
+            links.append(LEAF)
+        self.value.append(0.0)
+        return len(self.feature) - 1
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What decides a split: the masses that reach a node, all and positive, and those whose bit is 1, by feature."""
+
+    total: float
+    positive: float
+    total_ones: Doubles
+    positive_ones: Doubles
+
+
+class Training:
+    """Reach probabilities of the examples, in units of D^-depth where these are integers small enough to be exact."""
+
+    def __init__(self, bits: Bits, positive: Bits, alpha: Fraction, max_depth: int) -> None:
+        self.bits, self.positive = bits, positive
+        self._features: Doubles = bits.astype(np.float64)
+        depth = min(max_depth, bits.shape[1])
+        self.exact = len(bits) * alpha.denominator**depth < _EXACT
+        if self.exact:
+            self.keep, self.flip = float(alpha.numerator), float(alpha.denominator - alpha.numerator)
+        else:
+            self.keep, self.flip = float(alpha), float(1 - alpha)
+
+    def reach(self, path: Path) -> Doubles:
+        """The probability that each example's noisy copy gets there."""
+        reach = np.ones(len(self.bits))
+        for feature, side in path.steps:
+            reach *= np.where(self.bits[:, feature] == side, self.keep, self.flip)
+        return reach
+
+    def statistics(self, level: list[Path], *, features: bool) -> Iterator[tuple[Path, Statistics]]:
+        """For the paths of a level in order: a matrix product for as many as fit in memory at once.
+
+        Without ``features`` masses alone: nodes that will be leaves need no more.
+        """
+        size = max(1, _BLOCK // len(self.bits))
+        columns = self._features if features else self._features[:, :0]
+        for start in range(0, len(level), size):
+            check_cancelled()
+            paths = level[start : start + size]
+            reach = np.stack([self.reach(path) for path in paths])
+            positive = reach * self.positive
+            masses = zip(reach.sum(axis=1), positive.sum(axis=1), reach @ columns, positive @ columns, strict=True)
+            for path, (total, good, ones, good_ones) in zip(paths, masses, strict=True):
+                yield path, Statistics(float(total), float(good), ones, good_ones)
+
+    def best_split(self, statistics: Statistics, free: NDArray[np.bool_]) -> int | None:
+        """The feature with the least impurity, the first of several; None if none is left that divides the examples."""
+        candidates = np.flatnonzero(free & (statistics.total_ones > 0) & (statistics.total_ones < statistics.total))
+        if not len(candidates) or not 0 < statistics.positive < statistics.total:
+            return None
+        right, good_right = (
+            self.flip * whole + (self.keep - self.flip) * ones[candidates]
+            for whole, ones in (
+                (statistics.total, statistics.total_ones),
+                (statistics.positive, statistics.positive_ones),
+            )
+        )
+        both = (self.keep + self.flip) * statistics.total, (self.keep + self.flip) * statistics.positive
+        masses = np.stack([right, good_right, both[0] - right, both[1] - good_right])
+        heavy = np.minimum(masses[0], masses[2]) > _LEAST_MASS
+        candidates, masses = candidates[heavy], masses[:, heavy]
+        if not len(candidates):
+            return None
+        right, good_right, left, good_left = masses
+        scores = good_right * (right - good_right) / right + good_left * (left - good_left) / left
+        near = np.flatnonzero(scores <= scores.min() * _CLOSE)
+        if not self.exact or len(near) == 1:
+            return int(candidates[scores.argmin()])
+        return int(candidates[_least_exactly(near, masses[:, near])[0]])
+
+
+def _least_exactly(near: NDArray[np.intp], masses: Doubles) -> NDArray[np.intp]:
+    """Those of ``near`` whose impurity is exactly the least; masses are integers, one column a candidate."""
+    _, firsts, groups = np.unique(masses, axis=1, return_index=True, return_inverse=True)
+    scores = [_impurity(*(int(mass) for mass in masses[:, first])) for first in firsts]
+    least = min(scores)
+    best = np.array([score == least for score in scores])
+    return np.asarray(near[best[groups.reshape(-1)]])
+
+
+def _impurity(right: int, good_right: int, left: int, good_left: int) -> Fraction:
+    """Half of the weighted Gini impurity of both children."""
+    return Fraction(good_right * (right - good_right), right) + Fraction(good_left * (left - good_left), left)
+
+
+def grow(bits: Bits, positive: Bits, alpha: Fraction, *, max_depth: int, n_trees: int, leaf: str) -> Forest:
+    """Breadth first over all trees at once: every root, then every node of depth 1, and so on.
+
+    A node is a leaf at ``max_depth``, where all that reaches it is of one class, and where no free feature divides
+    what reaches it. Its output is the share of positives (``leaf="share"``), or whether they are more than half
+    ("majority").
+    """
+    training, grown = Training(bits, positive, alpha, max_depth), _Grown()
+    free = np.ones(bits.shape[1], dtype=np.bool_)
+    free &= bits.any(axis=0) & ~bits.all(axis=0)  # α < 1: every example reaches every node
+    level = [Path(grown.add()) for _ in range(n_trees)]
+    for depth in range(max_depth + 1):
+        below: list[Path] = []
+        splitting = depth < max_depth and bool(free.any())
+        for path, statistics in training.statistics(level, features=splitting):
+            node = path.node
+            grown.value[node] = _output(statistics, leaf)
+            feature = training.best_split(statistics, free) if splitting else None
+            if feature is None:
+                continue
+            free[feature] = False
+            grown.feature[node], grown.left[node], grown.right[node] = feature, grown.add(), grown.add()
+            below += [
+                Path(grown.left[node], (*path.steps, (feature, False))),
+                Path(grown.right[node], (*path.steps, (feature, True))),
+            ]
+        level = below
+        if not level:
+            break
+    return Forest.of(grown.feature, grown.left, grown.right, grown.value, np.arange(n_trees), bits.shape[1])
+
+
+def _output(statistics: Statistics, leaf: str) -> float:
+    if leaf == "majority":
+        return 1.0 if 2 * statistics.positive > statistics.total else 0.0
+    return min(statistics.positive / statistics.total, 1.0)
