@@ -23,7 +23,7 @@ _BLOCK = 2**22  # reach probabilities held at once
 
 
 @dataclass(frozen=True)
-class Path:
+class NodePath:
     """The way from a root: the features tested, and where they led."""
 
     node: int
@@ -45,7 +45,7 @@ class _Grown:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class SplitStatistics:
     """What decides a split: the masses that reach a node, all and positive, and those whose bit is 1, by feature."""
 
     total: float
@@ -54,7 +54,7 @@ class Statistics:
     positive_ones: Doubles
 
 
-class Training:
+class TrainingSet:
     """Reach probabilities of the examples, in units of D^-depth where these are integers small enough to be exact."""
 
     def __init__(self, bits: Bits, positive: Bits, alpha: Fraction, max_depth: int) -> None:
@@ -67,14 +67,14 @@ class Training:
         else:
             self.keep, self.flip = float(alpha), float(1 - alpha)
 
-    def reach(self, path: Path) -> Doubles:
+    def reach(self, path: NodePath) -> Doubles:
         """The probability that each example's noisy copy gets there."""
         reach = np.ones(len(self.bits))
         for feature, side in path.steps:
             reach *= np.where(self.bits[:, feature] == side, self.keep, self.flip)
         return reach
 
-    def statistics(self, level: list[Path], *, features: bool) -> Iterator[tuple[Path, Statistics]]:
+    def statistics(self, level: list[NodePath], *, features: bool) -> Iterator[tuple[NodePath, SplitStatistics]]:
         """For the paths of a level in order: a matrix product for as many as fit in memory at once.
 
         Without ``features`` masses alone: nodes that will be leaves need no more.
@@ -88,9 +88,9 @@ class Training:
             positive = reach * self.positive
             masses = zip(reach.sum(axis=1), positive.sum(axis=1), reach @ columns, positive @ columns, strict=True)
             for path, (total, good, ones, good_ones) in zip(paths, masses, strict=True):
-                yield path, Statistics(float(total), float(good), ones, good_ones)
+                yield path, SplitStatistics(float(total), float(good), ones, good_ones)
 
-    def best_split(self, statistics: Statistics, free: NDArray[np.bool_]) -> int | None:
+    def best_split(self, statistics: SplitStatistics, free: NDArray[np.bool_]) -> int | None:
         """The feature with the least impurity, the first of several; None if none is left that divides the examples."""
         candidates = np.flatnonzero(free & (statistics.total_ones > 0) & (statistics.total_ones < statistics.total))
         if not len(candidates) or not 0 < statistics.positive < statistics.total:
@@ -137,12 +137,12 @@ def grow(bits: Bits, positive: Bits, alpha: Fraction, *, max_depth: int, n_trees
     what reaches it. Its output is the share of positives (``leaf="share"``), or whether they are more than half
     ("majority").
     """
-    training, grown = Training(bits, positive, alpha, max_depth), _Grown()
+    training, grown = TrainingSet(bits, positive, alpha, max_depth), _Grown()
     free = np.ones(bits.shape[1], dtype=np.bool_)
     free &= bits.any(axis=0) & ~bits.all(axis=0)  # α < 1: every example reaches every node
-    level = [Path(grown.add()) for _ in range(n_trees)]
+    level = [NodePath(grown.add()) for _ in range(n_trees)]
     for depth in range(max_depth + 1):
-        below: list[Path] = []
+        below: list[NodePath] = []
         splitting = depth < max_depth and bool(free.any())
         for path, statistics in training.statistics(level, features=splitting):
             node = path.node
@@ -153,8 +153,8 @@ def grow(bits: Bits, positive: Bits, alpha: Fraction, *, max_depth: int, n_trees
             free[feature] = False
             grown.feature[node], grown.left[node], grown.right[node] = feature, grown.add(), grown.add()
             below += [
-                Path(grown.left[node], (*path.steps, (feature, False))),
-                Path(grown.right[node], (*path.steps, (feature, True))),
+                NodePath(grown.left[node], (*path.steps, (feature, False))),
+                NodePath(grown.right[node], (*path.steps, (feature, True))),
             ]
         level = below
         if not level:
@@ -162,7 +162,7 @@ def grow(bits: Bits, positive: Bits, alpha: Fraction, *, max_depth: int, n_trees
     return Forest.of(grown.feature, grown.left, grown.right, grown.value, np.arange(n_trees), bits.shape[1])
 
 
-def _output(statistics: Statistics, leaf: str) -> float:
+def _output(statistics: SplitStatistics, leaf: str) -> float:
     if leaf == "majority":
         return 1.0 if 2 * statistics.positive > statistics.total else 0.0
     return min(statistics.positive / statistics.total, 1.0)
