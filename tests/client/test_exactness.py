@@ -72,14 +72,14 @@ def test_text_is_sent_as_it_is(client: Client, echo: Echo) -> None:
 def test_the_decimals_and_doubles_of_an_answer_are_exact(client: Client) -> None:
     import httpx2
 
-    from ellzero.client._responses import read
+    from ellzero.client._responses import read_answer
     from ellzero.core.schemas import ThresholdRow
 
     @given(st.floats(0, 1), st.integers(0, 10**40))
     def rows(min_p: float, digits: int) -> None:
         threshold = Decimal(digits).scaleb(-40)
         reply = httpx2.Response(200, json={"r": 1, "threshold": str(threshold), "exact": True, "min_p": min_p})
-        assert read(reply, ThresholdRow) == ThresholdRow(1, threshold, True, min_p)
+        assert read_answer(reply, ThresholdRow) == ThresholdRow(1, threshold, True, min_p)
 
     rows()
 

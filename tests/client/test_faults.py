@@ -31,7 +31,7 @@ from ellzero.client import (
     TooCostly,
     UnsendableValue,
 )
-from ellzero.client._retries import LONGEST_WAIT, Retries
+from ellzero.client._connection import LONGEST_WAIT, Retries
 
 TABLES = http(200, b'{"table": "t", "rows": 0, "columns": [], "version": "1", "conventions": {}}')
 
@@ -142,7 +142,7 @@ def test_no_answer_in_time(tables: Asking) -> None:
 def test_a_service_that_asks_for_a_pause_gets_it() -> None:
     def told(value: str) -> float | None:
         request = httpx2.Request("GET", "http://127.0.0.1/v1/tables")
-        return Retries(1).wait(httpx2.Response(503, headers={"retry-after": value}, request=request))
+        return Retries(1).next_wait(httpx2.Response(503, headers={"retry-after": value}, request=request))
 
     for seconds in (0, 1, 7, LONGEST_WAIT):
         wait = told(f"{seconds:.0f}")
@@ -159,12 +159,12 @@ def test_a_service_that_asks_for_a_pause_gets_it() -> None:
 
 
 def test_waits_double_up_to_a_bound_and_are_spread() -> None:
-    many = [[retries.wait(httpx2.ReadError("")) or 0.0 for _ in range(12)] for retries in map(Retries, [12] * 50)]
+    many = [[retries.next_wait(httpx2.ReadError("")) or 0.0 for _ in range(12)] for retries in map(Retries, [12] * 50)]
     for number in range(12):
         waits = [waits[number] for waits in many]
         longest = min(0.1 * 2**number, 5)
         assert longest / 2 <= min(waits) < max(waits) <= longest
-    assert Retries(0).wait(httpx2.ReadError("")) is None
+    assert Retries(0).next_wait(httpx2.ReadError("")) is None
 
 
 @pytest.mark.parametrize(

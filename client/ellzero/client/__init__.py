@@ -1,6 +1,6 @@
-"""Asking an ellzero service from Python: `Client`, `AsyncClient`, answers and errors; and ``cli``, the root command.
+"""Clients of an ellzero service: `Client`, `AsyncClient`, their answers and errors.
 
-The names are imported when they are first used, so that the root command starts fast and needs no extra. The clients
+The names are imported when they are first used, so that an error class does not load httpx2. The clients
 need ``pip install 'ellzero[client]'``.
 """
 

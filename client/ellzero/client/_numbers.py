@@ -18,39 +18,39 @@ _MAX_TEXT = 400  # what the service reads; any double is a fraction of fewer
 _ALLOWED = f"a finite number that {_MAX_TEXT} characters write exactly"
 
 
-def exact_text(value: object, field: str) -> str:
-    """``value`` as text of exactly its value; a float, of any width, is its exact binary value.
+def write_exact(value: object, field: str) -> str:
+    """Write ``value`` as text of exactly its value; a float, of any width, is its exact binary value.
 
     The fraction is the shortest exact text of a double: its decimal expansion has a digit for each bit after the point.
     """
     if isinstance(value, Rational) or not isinstance(value, Real):
-        return shortest_text(value, field)
+        return write_shortest(value, field)
     try:
         numerator, denominator = value.as_integer_ratio()  # type: ignore[attr-defined]
     except (AttributeError, OverflowError, ValueError):  # no binary number, an infinity, NaN
         raise UnsendableValue(field, _ALLOWED, value) from None
-    return shortest_text(Fraction(int(numerator), int(denominator)), field)
+    return write_shortest(Fraction(int(numerator), int(denominator)), field)
 
 
-def shortest_text(value: object, field: str) -> str:
-    """``value`` as text of what was written; a float is its shortest decimal (0.1 is 1/10). Other numbers are exact."""
-    text = _written(value)
+def write_shortest(value: object, field: str) -> str:
+    """Write ``value`` as its author did; a float is its shortest decimal (0.1 is 1/10). Other numbers are exact."""
+    text = _write(value)
     if text is None or len(text) > _MAX_TEXT:
         raise UnsendableValue(field, _ALLOWED, value)
     return text
 
 
-def json_number(value: object, field: str) -> str | float:
-    """``value`` as JSON carries it exactly: doubles as numbers, which are read as the same doubles, others as text."""
+def write_json_number(value: object, field: str) -> str | float:
+    """Return ``value`` as JSON carries it exactly: a double as a number, which is read as the same double, or text."""
     if isinstance(value, float):
         if not isfinite(value):
             raise UnsendableValue(field, _ALLOWED, value)
         return float(value)
-    return exact_text(value, field)
+    return write_exact(value, field)
 
 
-def whole(value: object, field: str) -> int:
-    """``value`` as an int; True, 1.0 and "1" are not integers. The service knows which ones it allows."""
+def read_integer(value: object, field: str) -> int:
+    """Return ``value`` as an int; True, 1.0 and "1" are not integers. The service checks its range."""
     allowed = "an integer"
     if isinstance(value, bool):
         raise UnsendableValue(field, allowed, value)
@@ -63,7 +63,7 @@ def whole(value: object, field: str) -> int:
     return number
 
 
-def _written(value: object) -> str | None:
+def _write(value: object) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):

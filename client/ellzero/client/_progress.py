@@ -1,11 +1,13 @@
 """The progress of a job: a bar of its votes, or the caller's own function."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from ellzero.client._votes import ProgressCallback
 from ellzero.core.progress import Progress, show_progress
 from ellzero.core.schemas import JobAnswer
+
+ProgressCallback = Callable[[JobAnswer], None]
+"""Called with every state of a job."""
 
 
 @contextmanager

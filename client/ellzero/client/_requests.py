@@ -1,30 +1,31 @@
-"""Requests as plain values: what is asked, before anything is sent. All are pure questions, safe to repeat."""
+"""Requests as plain values: what each call of the client sends. Every request may be repeated."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ellzero.client._arrays import write_array
-from ellzero.client._numbers import exact_text, json_number, shortest_text, whole
+from ellzero.client._numbers import read_integer, write_exact, write_json_number, write_shortest
+from ellzero.client.errors import UnsendableValue
 from ellzero.core.evidence import is_array, is_several
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 JSON = "application/json"
 NPY = "application/x-npy"
 RADIUS = "/v1/radius"
-MOST_VALUES = 1_000_000  # of a `.npy` file, as the service takes them
-MOST_LISTED = 40_000  # of a JSON list: however long its texts are, the body stays below 32 MiB
+MOST_VALUES = 1_000_000  # in a `.npy` file: the service's limit
+MOST_LISTED = 40_000  # in a JSON list: however long its texts are, the body stays below 32 MiB
 
-# How the numbers of the API are written, apart from p_b, which may be a list.
+# How the numbers of the API are written, apart from lists. All others are integers.
 _WRITERS = {
-    "p": exact_text,
-    "p_b": exact_text,
-    "alpha": shortest_text,
-    "failure": shortest_text,
-    "power": shortest_text,
+    "p": write_exact,
+    "p_b": write_exact,
+    "alpha": write_shortest,
+    "failure": write_shortest,
+    "power": write_shortest,
 }
 
 
@@ -39,7 +40,7 @@ class Request:
     content: bytes | None = None
 
     def options(self) -> dict[str, Any]:
-        """What ``request`` of httpx2's clients takes."""
+        """Return the arguments for ``request`` of httpx2's clients."""
         return {
             "method": self.method,
             "url": self.path,
@@ -49,53 +50,133 @@ class Request:
         }
 
 
-def get(path: str, **values: object) -> Request:
-    """A question in a query. Values that are None are left to the service."""
-    return Request("GET", path, query(values), {"accept": JSON})
+def make_get(path: str, **values: object) -> Request:
+    """Make a GET with these values in the query, without those that are None."""
+    return Request("GET", path, _write_query(values), {"accept": JSON})
 
 
-def query(values: Mapping[str, object]) -> dict[str, str]:
-    """The values as texts that say exactly what they are."""
-    return {name: str(_written(name, value)) for name, value in values.items() if value is not None}
-
-
-def lists(evidence: str, values: Sequence[Any], p_b: object, **others: object) -> Iterator[Request]:
-    """Questions about many values of ``evidence`` ("p" or "count") in JSON, as many as their number asks for."""
-    bounds = _listed(p_b)
-    same: dict[str, object] = {name: _written(name, value) for name, value in others.items() if value is not None}
+def make_radii_lists(evidence: str, values: Sequence[Any], p_b: object, **others: object) -> Iterator[Request]:
+    """Make requests for the radii of a list, in JSON; ``evidence`` is "p" or "count". Long lists are split."""
+    bounds = _list_bounds(p_b)
+    same: dict[str, object] = {name: _write(name, value) for name, value in others.items() if value is not None}
     if bounds is None and p_b is not None:
-        same["p_b"] = json_number(p_b, "p_b")
-    writer = whole if evidence == "count" else json_number
-    for part in _parts(len(values), MOST_LISTED):
+        same["p_b"] = write_json_number(p_b, "p_b")
+    writer = read_integer if evidence == "count" else write_json_number
+    for part in _split(len(values), MOST_LISTED):
         body: dict[str, object] = {**same, evidence: [writer(value, evidence) for value in values[part]]}
         if bounds is not None:
-            body["p_b"] = [json_number(bound, "p_b") for bound in bounds[part]]
+            body["p_b"] = [write_json_number(bound, "p_b") for bound in bounds[part]]
         content = json.dumps(body, separators=(",", ":")).encode()
         yield Request("POST", RADIUS, {}, {"accept": JSON, "content-type": JSON}, content)
 
 
-def arrays(flat: "NDArray[Any]", **others: object) -> Iterator[Request]:
-    """Questions about the many values of a flat array, as ``.npy`` files."""
-    # A problem is told in JSON whatever was asked for, so only the answer's own type is accepted.
+def make_radii_arrays(flat: "NDArray[Any]", **others: object) -> Iterator[Request]:
+    """Make requests for the radii of a flat array, as ``.npy`` files. Long arrays are split."""
+    # Problems are JSON whatever the client accepts, so only the type of the answer needs to be accepted.
     headers = {"accept": NPY, "content-type": NPY}
-    params = query(others)
-    for part in _parts(len(flat), MOST_VALUES):
-        yield Request("POST", RADIUS, params, headers, write_array(flat[part]))
+    params = _write_query(others)
+    for part in _split(len(flat), MOST_VALUES):
+        yield Request("POST", RADIUS, params, headers, _write_array(flat[part]))
 
 
-def _written(name: str, value: object) -> str | int:
+def make_vote(path: str, model: str, x: Any, wait: int, **options: Any) -> Request:
+    """Make a request for votes: an array as ``.npy`` with the options in the query, lists with the options in JSON."""
+    if not isinstance(model, str):
+        raise UnsendableValue("model", "the name of a model", model)
+    fields: dict[str, Any] = {"model": model}
+    fields |= {
+        name: value if isinstance(value, bool | str) and name not in _WRITERS else _write(name, value)
+        for name, value in options.items()
+        if value is not None
+    }
+    fields["wait"] = wait
+    array = _read_input(x)
+    if array is None:
+        content = _write_json({**fields, "x": x})
+        return Request("POST", path, {}, {"accept": JSON, "content-type": JSON}, content)
+    params = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in fields.items()}
+    return Request("POST", path, params, {"accept": JSON, "content-type": NPY}, _write_array(array))
+
+
+def make_get_job(job: str, wait: int) -> Request:
+    """Make a request for a job, which is answered when the job has ended or after ``wait`` seconds."""
+    return make_get(f"/v1/jobs/{_check_job(job)}", wait=wait)
+
+
+def make_cancel_job(job: str) -> Request:
+    """Make a request to cancel a job."""
+    return Request("DELETE", f"/v1/jobs/{_check_job(job)}", {}, {"accept": JSON})
+
+
+def flatten_probabilities(array: "NDArray[Any]") -> "NDArray[np.float64]":
+    """Return the probabilities in C order as doubles: narrower floats widen exactly, wider ones are refused."""
+    import numpy as np
+
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        allowed = "an array of float64, float32 or float16; a list may hold any numbers"
+        raise UnsendableValue("p", allowed, f"an array of {array.dtype}")
+    return array.astype(np.float64, copy=False).ravel()
+
+
+def flatten_counts(array: "NDArray[Any]") -> "NDArray[np.int64]":
+    """Return the counts in C order as int64."""
+    import numpy as np
+
+    if array.dtype.kind not in "iu":
+        raise UnsendableValue("count", "an array of integers", f"an array of {array.dtype}")
+    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
+        raise UnsendableValue("count", "an array of integers from 0 to n", int(array.max()))
+    return array.astype(np.int64, copy=False).ravel()
+
+
+def _write_query(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(_write(name, value)) for name, value in values.items() if value is not None}
+
+
+def _write(name: str, value: object) -> str | int:
     writer = _WRITERS.get(name)
-    return whole(value, name) if writer is None else writer(value, name)
+    return read_integer(value, name) if writer is None else writer(value, name)
 
 
-def _listed(p_b: object) -> Sequence[Any] | None:
-    """The values of a list or an array; None for one number."""
+def _write_array(array: "NDArray[Any]") -> bytes:
+    from ellzero.core.npy import write_npy  # needs numpy, which only callers with an array have to have
+
+    return write_npy(array)
+
+
+def _write_json(fields: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError):
+        raise UnsendableValue("x", "an array, or nested lists of numbers", fields["x"]) from None
+
+
+def _read_input(x: Any) -> Any:
+    """Return an array, or a torch tensor, as a numpy array in C order; None for lists."""
+    if not is_array(x) and hasattr(x, "detach"):
+        x = x.detach().cpu().numpy()
+    if not is_array(x):
+        return None
+    import numpy as np
+
+    if x.dtype.kind not in "biuf" or not x.size:
+        raise UnsendableValue("x", "an array of numbers that is not empty", f"an array of {x.dtype}, shape {x.shape}")
+    return np.ascontiguousarray(x)
+
+
+def _list_bounds(p_b: object) -> Sequence[Any] | None:
+    """Return the values of a list or an array; None for one number."""
     if is_array(p_b):
         numbers: list[Any] = p_b.ravel().tolist()
         return numbers
     return p_b if is_several(p_b) else None
 
 
-def _parts(length: int, most: int) -> Iterator[slice]:
-    """At least one, so that the service has its say about no values at all."""
-    return (slice(start, start + most) for start in range(0, max(length, 1), most))
+def _split(length: int, most: int) -> Iterator[slice]:
+    return (slice(start, start + most) for start in range(0, length, most))
+
+
+def _check_job(job: str) -> str:
+    if not isinstance(job, str) or not job.isalnum() or not job.isascii():
+        raise UnsendableValue("job", "the id of a job", job)
+    return job

@@ -4,18 +4,17 @@
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 import httpx2
 
-from ellzero.client import _calls, _votes
+from ellzero.client import _calls
 from ellzero.client._calls import Call
-from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection
+from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection, Retries
 from ellzero.client._numbers import Number
-from ellzero.client._progress import report_progress
-from ellzero.client._requests import Request, get
-from ellzero.client._retries import Retries
-from ellzero.client._votes import ProgressCallback
+from ellzero.client._progress import ProgressCallback, report_progress
+from ellzero.client._requests import Request, make_cancel_job, make_get, make_get_job, make_vote
+from ellzero.client._responses import read_job, read_result, read_vote
 from ellzero.core.conventions import DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.schemas import (
     CertifyAnswer,
@@ -37,14 +36,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The seconds that the service waits for votes to end before it answers that they are still running.
+_FIRST_SECONDS = 2
+_POLL_SECONDS = 15
+_WATCHED_POLL_SECONDS = 1
+_PAUSE_SECONDS = 0.25  # between the requests of a client whose timeout is too short for such waits
+
 
 class Client:
-    """Asks an ellzero service: radii, thresholds and plans as exact as ``ellzero.certificates`` computes them.
+    """A client of an ellzero service: radii, thresholds and plans as exact as ``ellzero.certificates`` computes them.
 
-    ``timeout`` is how many seconds connecting may take, and every wait for more of an answer. A broken connection and
-    429, 502, 503 or 504 are tried again, at most ``retries`` times, with growing waits or when the service says. A
-    client keeps its connections and may be shared: the synchronous one by threads, the asynchronous one by the tasks
-    of an event loop (asyncio or trio). ``transport`` replaces the network, as in httpx2.
+    ``timeout`` is how many seconds connecting may take, and every wait for more of an answer. After a broken
+    connection, 429, 502, 503 or 504 a request is tried again, at most ``retries`` times, with growing waits or when the
+    service says. A client keeps its connections and may be shared: the synchronous one by threads, the asynchronous one
+    by the tasks of an event loop (asyncio or trio). ``transport`` replaces the network, as in httpx2.
 
     Probabilities (``p``, ``p_b``) reach the service as exactly the numbers they are: a float as its binary value, text,
     Decimals and Fractions as written. A float ``alpha``, ``failure`` or ``power`` stands for its shortest decimal, so
@@ -159,7 +164,7 @@ class Client:
         return self._run(_calls.compare(alpha, d, p, r_max))
 
     def tables(self) -> TablesAnswer:
-        """What the service has in memory."""
+        """The columns of the service's table."""
         return self._run(_calls.tables())
 
     def models(self) -> ModelsAnswer:
@@ -184,12 +189,11 @@ class Client:
         ``progress=True`` shows a bar on a terminal, elsewhere a line every ten seconds; a function is called with every
         state of the job.
         """
-        wait = self._connection.patience(_votes.FIRST_SECONDS)
-        request = _votes.vote("/v1/predict", model, x, wait, n=n, failure=failure, alpha=alpha, seed=seed)
-        found = _votes.read_vote(self._send(request, self._connection.retries), PredictAnswer)
-        if isinstance(found, JobAnswer):
-            found = self.job(found.id).result(progress)
-        answer: PredictAnswer = found
+        wait = self._connection.limit_wait(_FIRST_SECONDS)
+        request = make_vote("/v1/predict", model, x, wait, n=n, failure=failure, alpha=alpha, seed=seed)
+        answer = read_vote(self._send(request), PredictAnswer)
+        if isinstance(answer, JobAnswer):
+            return cast(PredictAnswer, self.job(answer.id).result(progress))
         return answer
 
     @overload
@@ -243,11 +247,11 @@ class Client:
         As `predict`; n0 votes choose the class, n others certify it. ``wait=False`` returns an `Job` at once,
         whose result can be fetched later.
         """
-        request = _votes.vote(
+        request = make_vote(
             "/v1/certify",
             model,
             x,
-            self._connection.patience(_votes.FIRST_SECONDS) if wait else 0,
+            self._connection.limit_wait(_FIRST_SECONDS) if wait else 0,
             n0=n0,
             n=n,
             failure=failure,
@@ -256,24 +260,22 @@ class Client:
             runner_up=runner_up,
             stopping=stopping,
         )
-        found = _votes.read_vote(self._send(request, self._connection.retries), CertifyAnswer)
-        if not wait:
-            return Job(self, found)
-        if isinstance(found, JobAnswer):
-            found = self.job(found.id).result(progress)
-        answer: CertifyAnswer = found
-        return answer
+        answer = read_vote(self._send(request), CertifyAnswer)
+        if isinstance(answer, JobAnswer):
+            job = Job(self, answer.id)
+            return cast(CertifyAnswer, job.result(progress)) if wait else job
+        return answer if wait else Job(self, None, answer)
 
     def job(self, id: str) -> "Job":  # noqa: A002
-        """The job of this id, as an earlier `certify` gave it."""
+        """The job with this id, which `certify` with ``wait=False`` returned."""
         return Job(self, id)
 
     def health(self) -> bool:
-        """Whether the service is there. Asked once: no retries."""
+        """Whether the service is running. One attempt, no retries."""
         return self._probe("/healthz")
 
     def ready(self) -> bool:
-        """Whether the service is there and has its table in memory. Asked once: no retries."""
+        """Whether the service is running and has its table in memory. One attempt, no retries."""
         return self._probe("/readyz")
 
     def close(self) -> None:
@@ -289,60 +291,56 @@ class Client:
         self.close()
 
     def _run(self, call: Call[T]) -> T:
-        return call.read([self._send(request, self._connection.retries) for request in call.requests])
+        return call.read([self._send(request) for request in call.requests])
 
     def _probe(self, path: str) -> bool:
         try:
-            self._send(get(path), retries=0)
+            self._send(make_get(path), retries=0)
         except DOWN:
             return False
         return True
 
-    def _send(self, request: Request, retries: int) -> httpx2.Response:
-        attempts = Retries(retries)
+    def _send(self, request: Request, retries: int | None = None) -> httpx2.Response:
+        attempts = Retries(self._connection.retries if retries is None else retries)
         while True:
             outcome: httpx2.Response | httpx2.RequestError
             try:
                 outcome = self._http.request(**request.options())
             except httpx2.RequestError as error:
                 outcome = error
-            wait = attempts.wait(outcome)
+            wait = attempts.next_wait(outcome)
             if wait is None:
-                return self._connection.settled(outcome, request)
+                return self._connection.check_outcome(outcome, request)
             time.sleep(wait)
 
 
 class Job:
-    """Votes that go on at the service. ``id`` finds them again, also from elsewhere; None if they were over at once."""
+    """A job at the service. ``id`` finds it again, also from elsewhere; None if the result was there at once."""
 
-    def __init__(self, client: Client, known: str | JobAnswer | CertifyAnswer) -> None:
+    def __init__(self, client: Client, id: str | None, result: CertifyAnswer | None = None) -> None:  # noqa: A002
         self._client = client
-        self._result = known if isinstance(known, CertifyAnswer) else None
-        self.id = known.id if isinstance(known, JobAnswer) else known if isinstance(known, str) else None
+        self._result = result
+        self.id = id
 
     def state(self, wait: int = 0) -> JobAnswer | None:
-        """The job as it is now, or up to ``wait`` seconds later when it is over; None if it was over at once."""
-        if self.id is None:
-            return None
-        return _votes.read_job(self._client._send(_votes.find(self.id, wait), self._client._connection.retries))
+        """The job as it is now, or when it has ended if that is within ``wait`` seconds; None without an ``id``."""
+        return None if self.id is None else read_job(self._client._send(make_get_job(self.id, wait)))
 
     def result(self, progress: ProgressCallback | bool = False) -> CertifyAnswer | PredictAnswer:
         """Wait for the result; `JobEnded` if there will be none."""
         result: CertifyAnswer | PredictAnswer | None = self._result
         with report_progress(progress) as report:
             while result is None:
-                wait = self._client._connection.patience(_votes.WATCHED_POLL_SECONDS if report else _votes.POLL_SECONDS)
+                wait = self._client._connection.limit_wait(_WATCHED_POLL_SECONDS if report else _POLL_SECONDS)
                 if not wait:
-                    time.sleep(_votes.PAUSE_SECONDS)
+                    time.sleep(_PAUSE_SECONDS)
                 job = self.state(wait)
                 if job is not None:
                     if report:
                         report(job)
-                    result = _votes.result_of(job)
+                    result = read_result(job)
         return result
 
     def cancel(self) -> JobAnswer | None:
-        """End the job; one that is over stays as it is."""
-        if self.id is None:
-            return None
-        return _votes.read_job(self._client._send(_votes.cancel(self.id), self._client._connection.retries))
+        """Cancel the job; one that has ended stays as it is. None without an ``id``."""
+        return None if self.id is None else read_job(self._client._send(make_cancel_job(self.id)))

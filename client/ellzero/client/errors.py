@@ -3,7 +3,7 @@
 The tree::
 
     ClientError (EllzeroError)
-    ├── UnsendableValue (InvalidInput)       a value that no request can carry; nothing was sent
+    ├── UnsendableValue (InvalidInput)       a value that cannot be sent; no request was made
     ├── ServerUnreachable (ConnectionError)  no connection, or it broke before the answer was complete
     ├── RequestTimeout (TimeoutError)        no answer in time
     ├── BadReply                             a reply from something else: a proxy's page, or another version
@@ -11,7 +11,7 @@ The tree::
     └── ProblemReply                         the service answered with a problem
         ├── RejectedInput (InvalidInput)     400, 422: a value outside what its field allows, or a broken request
         ├── TooCostly                        422: the answer would take longer than the service allows
-        ├── NotAuthorised (PermissionError)  401, 403: no API key, or not the right one
+        ├── NotAuthorised (PermissionError)  401, 403: no API key, or the wrong one
         ├── Overloaded                       429, 503: the service has too much to do, or is not ready yet
         └── ServerFault                      any other 5xx: a defect of the service, or of something in front of it
 
@@ -30,7 +30,7 @@ class ClientError(EllzeroError):
 
 
 class UnsendableValue(ClientError, InvalidInput):
-    """``field`` must be ``allowed``, and ``value`` is not, so that no request was sent."""
+    """``field`` must be ``allowed``, and ``value`` is not, so no request was sent."""
 
 
 class ServerUnreachable(ClientError, ConnectionError):
@@ -58,7 +58,7 @@ class RequestTimeout(ClientError, TimeoutError):
 
 
 class BadReply(ClientError):
-    """What ``url`` answered is no answer of an ellzero service that this client understands, for this ``reason``."""
+    """The answer of ``url`` is not one that this client understands, for this ``reason``."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(url, reason)
@@ -119,7 +119,7 @@ class TooCostly(ProblemReply):
 
 
 class NotAuthorised(ProblemReply, PermissionError):
-    """The service wants an API key, or another one."""
+    """The service requires an API key, or a different one."""
 
 
 class Overloaded(ProblemReply):
@@ -130,8 +130,8 @@ class ServerFault(ProblemReply):
     """The service, or something in front of it, failed. ``request_id`` finds the request in its log."""
 
 
-def problem_reply(problem: Problem, retry_after: float | None) -> ProblemReply:
-    """The error of the tree that stands for ``problem``."""
+def make_problem_reply(problem: Problem, retry_after: float | None) -> ProblemReply:
+    """Return the error of the tree that stands for ``problem``."""
     kinds: dict[int, type[ProblemReply]] = {
         400: RejectedInput,
         401: NotAuthorised,
@@ -145,6 +145,6 @@ def problem_reply(problem: Problem, retry_after: float | None) -> ProblemReply:
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """``text`` as one printable line of bounded length: replies come from elsewhere, and errors go to terminals."""
-    line = "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
+    """Return ``text`` as one printable line of bounded length: replies come from elsewhere, errors go to terminals."""
+    line = "".join(letter if letter.isprintable() else "�" for letter in " ".join(text.split()))
     return line if len(line) <= longest else line[: longest - 3] + "..."
