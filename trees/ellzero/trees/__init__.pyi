@@ -1,3 +1,4 @@
+from ellzero.trees.auc import AdversarialAuc as AdversarialAuc, adversarial_auc as adversarial_auc
 from ellzero.trees.errors import (
     SearchTooLarge as SearchTooLarge,
     TreesError as TreesError,
