@@ -40,7 +40,7 @@ def main() -> None:
     recorder.install()
     with TestClient(create_app(ServeSettings(log_level="error"))) as client:
         example = client.get("/v1/examples?model=demo-digits").json()["examples"][0]["x"]
-        body = {"model": "demo-digits", "x": example, "n": 2_000, "wait": 20}
+        body = {"model": "demo-digits", "x": example, "n": 2_000, "seed": 1, "wait": 20}
         for name, request in {
             "lookup": lambda: client.get("/v1/radius?k=255&alpha=0.2&d=784&p=0.99"),
             "certify": lambda: client.post("/v1/certify", json=body),

@@ -13,8 +13,7 @@ from ellzero.core.numbers import read_integer
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.loading import SPLITS
 from ellzero.smoothing.errors import BadData
-from ellzero.smoothing.noise.descriptions import FAMILIES
-from ellzero.smoothing.noise.registry import make_noise
+from ellzero.smoothing.noise.registry import FAMILIES, make_noise
 from ellzero.smoothing.runs.dataset_run import DataSource
 
 _ALLOW = "ELLZERO_ALLOW_FACTORIES"

@@ -13,7 +13,7 @@ from ellzero.core.errors import MissingExtra
 from ellzero.core.numbers import read_integer
 from ellzero.core.progress import notify
 from ellzero.smoothing.errors import BadResults
-from ellzero.smoothing.noise.descriptions import describe_noise
+from ellzero.smoothing.noise.registry import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
 from ellzero.smoothing.runs.plots import plot_reports
 from ellzero.smoothing.runs.result_store import ResultStore

@@ -12,9 +12,9 @@ from ellzero.certificates import Noise
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.errors import UnreachableRadiusWarning
-from ellzero.smoothing.inputs import InputLike, Preprocess, read_levels
+from ellzero.smoothing.models.card import Feed
 from ellzero.smoothing.models.devices import autocast_type, find_device
-from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.model_io import InputLike, Preprocess, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.results import Certified, Predicted

@@ -20,12 +20,10 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed, SmoothingError
-from ellzero.smoothing.inputs import prepare_for_model
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.card import Feed, ModelCard
 from ellzero.smoothing.models.files import check_model_path, save_model, write_file
-from ellzero.smoothing.models.outputs import check_scores, is_out_of_memory, make_model_error
+from ellzero.smoothing.models.model_io import check_scores, is_out_of_memory, make_model_error, prepare_for_model
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage
 from ellzero.smoothing.training_noise import open_training_source

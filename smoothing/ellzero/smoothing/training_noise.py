@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from ellzero.core.numbers import read_integer
-from ellzero.smoothing.inputs import InputLike, prepare_for_model, read_levels
-from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.card import Feed
+from ellzero.smoothing.models.model_io import InputLike, prepare_for_model, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
 

@@ -8,8 +8,8 @@ from ellzero.serve.platform.field_types import Exact
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.smoothing.data.datasets import ArrayData, binarize
 from ellzero.smoothing.data.loading import DIGITS, load_data
-from ellzero.smoothing.inputs import read_levels
 from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.model_io import read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
 from ellzero.smoothing.noise.registry import make_noise

@@ -14,7 +14,7 @@ from ellzero.core.errors import EllzeroError, InvalidInput
 from ellzero.core.numbers import read_integer
 from ellzero.core.text import first_line
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
-from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.card import Feed
 
 Factory = Callable[..., nn.Module]
 """Called with ``shape``, ``num_classes``, ``levels`` and the model's own configuration as keywords."""

@@ -3,17 +3,33 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any
 
 from annotated_types import Ge, MinLen
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from ellzero.core.errors import InvalidInput
 from ellzero.core.text import first_line
 from ellzero.smoothing.errors import BadModelFile
-from ellzero.smoothing.models.feed import Feed
 
 _VERSION = 1
+
+
+class Feed(StrEnum):
+    """What a model is given: values scaled to [0, 1] as float32, or the levels themselves as int64, like tokens."""
+
+    SCALED = "scaled"
+    LEVELS = "levels"
+
+    @classmethod
+    def of(cls, name: "Feed | str") -> "Feed":
+        """The feed of this name."""
+        try:
+            return cls(name)
+        except ValueError:
+            raise InvalidInput("feed", " or ".join(cls), name) from None
 
 
 @dataclass(frozen=True)

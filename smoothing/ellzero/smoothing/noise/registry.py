@@ -1,17 +1,24 @@
-"""Making noises from their descriptions, as files and requests state them."""
+"""The families of noise: made from descriptions, as files and requests state them, and described in words.
+
+Loads torch only to make a noise.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ellzero.core.errors import InvalidInput
-from ellzero.smoothing.noise.base import NoiseFamily
-from ellzero.smoothing.noise.continuous import GaussianNoise, UniformNoise
-from ellzero.smoothing.noise.descriptions import FAMILIES
-from ellzero.smoothing.noise.discrete import DiscreteNoise, Unit
+
+if TYPE_CHECKING:
+    from ellzero.smoothing.noise.base import NoiseFamily
+
+FAMILIES = ("discrete", "gaussian", "uniform")
 
 
-def make_noise(description: Mapping[str, Any]) -> NoiseFamily:
-    """The noise that has this description: the inverse of ``NoiseFamily.description``."""
+def make_noise(description: Mapping[str, Any]) -> "NoiseFamily":
+    """Make the noise that has this description: the inverse of ``NoiseFamily.description``."""
+    from ellzero.smoothing.noise.continuous import GaussianNoise, UniformNoise
+    from ellzero.smoothing.noise.discrete import DiscreteNoise, Unit
+
     family, k = description.get("family"), int(description["levels"]) - 1
     if family == "gaussian":
         return GaussianNoise(description["sigma"], k=k)
@@ -24,3 +31,11 @@ def make_noise(description: Mapping[str, Any]) -> NoiseFamily:
     unit = Unit(description["unit"])
     channels = int(description["channels"]) if unit is Unit.PIXEL else None
     return DiscreteNoise(k, description["alpha"], unit=unit, channels=channels)
+
+
+def describe_noise(description: Mapping[str, Any]) -> str:
+    """Describe a noise in words."""
+    if description["family"] != "discrete":
+        name = "sigma" if description["family"] == "gaussian" else "gamma"
+        return f"{description['family']} noise, {'σ' if name == 'sigma' else 'γ'} = {description[name]}"
+    return f"K = {description['k']}, α = {description['alpha']}, a {description['unit']} counts one"

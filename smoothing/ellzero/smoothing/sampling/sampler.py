@@ -11,17 +11,27 @@ from torch import Tensor, nn
 
 from ellzero.core.cancellation import check_cancelled
 from ellzero.smoothing.errors import ModelFailed, OutOfMemory
-from ellzero.smoothing.inputs import Preprocess, prepare_for_model
-from ellzero.smoothing.models.feed import Feed
-from ellzero.smoothing.models.outputs import check_scores, is_out_of_memory, make_model_error
+from ellzero.smoothing.models.card import Feed
+from ellzero.smoothing.models.model_io import (
+    Preprocess,
+    check_scores,
+    is_out_of_memory,
+    make_model_error,
+    prepare_for_model,
+)
 from ellzero.smoothing.noise.random_streams import Stage, open_source
-from ellzero.smoothing.sampling.batch_size import batch_size as estimate_batch_size
 from ellzero.smoothing.sampling.sampling_task import SampleRange, SamplingTask
 
 R = TypeVar("R")
 
 # How many inputs may wait for room in a batch, so that a batch can be filled with what fits.
 _MOST_OPEN = 64
+# One allocation of more than 32 MB is returned to the system after use and faulted in anew for every batch.
+_LARGEST_TENSOR = 24_000_000
+_CPU_BUDGET = 512_000_000
+_DEVICE_SHARE = 0.4
+_MOST_SAMPLES = 1_024
+_MOST_DEVICE_SAMPLES = 8_192
 
 
 @dataclass(frozen=True)
@@ -212,3 +222,37 @@ class NoisySampler:
         if self.options.autocast is None:
             return nullcontext()
         return torch.autocast(self.device.type, self.options.autocast)
+
+
+def estimate_batch_size(model: nn.Module, example: Tensor) -> int:
+    """A power of two for which a forward pass fits memory well, from the sizes of all outputs for one sample.
+
+    Only a first guess: who runs out of memory halves it.
+    """
+    sizes = _output_bytes(model, example)
+    everything, largest = sum(sizes) + example.nbytes, max([*sizes, example.nbytes])
+    if example.device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(example.device)
+        return _power_of_two(min(_MOST_DEVICE_SAMPLES, int(free * _DEVICE_SHARE) // everything))
+    return _power_of_two(min(_MOST_SAMPLES, _CPU_BUDGET // everything, _LARGEST_TENSOR // largest))
+
+
+def _output_bytes(model: nn.Module, example: Tensor) -> list[int]:
+    """The bytes of what each module returns for one sample."""
+    sizes: list[int] = []
+
+    def note(module: nn.Module, arguments: object, output: object) -> None:
+        if isinstance(output, Tensor):
+            sizes.append(output.nbytes)
+
+    handles = [module.register_forward_hook(note) for module in model.modules()]
+    try:
+        model(example)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return sizes
+
+
+def _power_of_two(most: int) -> int:
+    return 1 << (max(1, most).bit_length() - 1)

@@ -12,7 +12,7 @@ from scipy import stats
 from torch import Tensor
 
 from ellzero.smoothing import DiscreteNoise, Unit
-from ellzero.smoothing.noise.exact_sampling import sample_coins, sample_levels
+from ellzero.smoothing.noise.discrete import sample_coins, sample_levels
 from ellzero.smoothing.noise.random_streams import Array, DeviceRandomSource, Kind, RandomSource, Stage, open_source
 
 CPU = torch.device("cpu")

@@ -1,4 +1,5 @@
-"""Reading an input as levels, and giving noisy levels to a model."""
+"""What goes into a model and what comes out: inputs read as levels, samples in the form that the model takes, scores
+checked, and errors in one line."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -8,7 +9,9 @@ import torch
 from torch import Tensor
 
 from ellzero.core.errors import InvalidInput
-from ellzero.smoothing.models.feed import Feed
+from ellzero.core.text import first_line
+from ellzero.smoothing.errors import ModelFailed
+from ellzero.smoothing.models.card import Feed
 from ellzero.smoothing.noise.random_streams import level_kind
 
 Preprocess: TypeAlias = Callable[[Tensor], Tensor]
@@ -44,6 +47,31 @@ def prepare_for_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
     if samples.device.type == "cpu":  # correctly rounded as torch does it, without waking its threads
         return torch.from_numpy(np.divide(samples.numpy(), np.float32(levels - 1), dtype=np.float32))
     return samples / (levels - 1)
+
+
+def make_model_error(error: BaseException) -> ModelFailed:
+    """What a model raised, in one line."""
+    reason = first_line(error) if str(error).strip() else "no reason given"
+    return ModelFailed(f"raised {type(error).__name__}: {reason}")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out; the CPU's allocator says so in a plain RuntimeError."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+
+
+def check_scores(scores: object, samples: int, classes: int) -> Tensor:
+    """The scores, if they are a tensor of shape (samples, classes)."""
+    if not isinstance(scores, Tensor):
+        raise ModelFailed(f"returned {type(scores).__name__} instead of a tensor")
+    if scores.shape != (samples, classes):
+        raise ModelFailed(
+            f"returned a tensor of shape {tuple(scores.shape)} for {samples} samples; "
+            f"({samples}, {classes}) is what num_classes = {classes} needs"
+        )
+    return scores
 
 
 def _tensor(x: InputLike) -> Tensor:
