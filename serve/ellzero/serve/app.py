@@ -92,7 +92,7 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
     app.include_router(make_lookup_router(lookup, metrics), dependencies=dependencies)
     app.include_router(make_voting_router(voting, lookup.pool), dependencies=dependencies)
     _add_operation(app, metrics, lifecycle)
-    _add_pages(app)
+    _add_pages(app, settings)
     return app
 
 
@@ -179,8 +179,8 @@ def _add_operation(app: FastAPI, metrics: Metrics, lifecycle: Lifecycle) -> None
         return Response(metrics.render(), media_type=_PROMETHEUS)
 
 
-def _add_pages(app: FastAPI) -> None:
-    assets = Assets()
+def _add_pages(app: FastAPI, settings: ServeSettings) -> None:
+    assets = Assets(settings)
 
     @app.api_route("/", methods=_READ, include_in_schema=False)
     async def page(request: Request) -> Response:

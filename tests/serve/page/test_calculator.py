@@ -135,7 +135,7 @@ def test_all_wrong_fields_are_marked_at_once(view: View) -> None:
 
 
 def test_confidence_is_exact_or_cut(view: View) -> None:
-    script = "async texts => texts.map((await import('./assets/exact.js')).confidence)"
+    script = "async texts => texts.map((await import('./assets/exact.js')).formatConfidence)"
     texts = ["1/1000", "0.05", "1/3", "1/1" + "0" * 300, "2"]
     assert view.evaluate(script, texts) == ["99.9 %", "95 %", "66.666666666666… %", "99.999999999999… %", None]
 
@@ -147,7 +147,7 @@ def test_what_is_missing_is_asked_for(view: View) -> None:
     view.type(alpha="0.2", p="0.99", k="", d="")
     view.says("k-error", "Enter K")
     view.says("d-error", "Enter d")
-    view.says("verdict", "the messages beside the fields say why")
+    view.says("verdict", "see the messages beside the fields")
     view.type(k="255", d="784")
     view.shows("d-error", "")
     view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 784)))
@@ -288,7 +288,7 @@ def test_radii_are_compared_even_if_nothing_can_be_drawn(new_view: NewView, r_ma
     expect(view.at("r_max")).to_have_attribute("aria-invalid", "true")
     expect(view.at("comparison-chart")).to_be_hidden()
     view.type(r_max="12")
-    expect(view.at("comparison-chart")).to_have_attribute("data-drawn", "true")
+    expect(view.at("comparison-chart")).to_have_attribute("data-ready", "true")
     view.type(r_max=r_max)
     expect(view.at("comparison-chart")).to_be_hidden()
     view.shows("discrete-radius", str(radius(Noise(1, "0.8"), "0.999", 150528)))

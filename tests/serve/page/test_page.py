@@ -121,7 +121,7 @@ _CONTRAST = """selector => {
 
 def test_places_on_the_axis_come_from_the_exact_complement(view: View) -> None:
     texts = ["0.5", "0.99999999999999999999", "0." + "9" * 150, "1e-3", "999/1000", "1", "1.00000000000000000000", "x"]
-    heights = view.evaluate("async texts => texts.map((await import('./assets/exact.js')).height)", texts)
+    heights = view.evaluate("async texts => texts.map((await import('./assets/exact.js')).countNines)", texts)
     assert heights[:5] == pytest.approx([log10(2), 20, 150, -log10(0.999), 3], abs=1e-12)
     assert heights[5:] == [None, None, None]
 
@@ -155,7 +155,7 @@ def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view
         if not storage:
             view.page.add_init_script(_NO_STORAGE)
         view.page.goto(address)
-        view.says("notice", "asks for an API key")
+        view.says("notice", "requires an API key")
         view.type(**{"api-key": "wrong"})
         view.page.keyboard.press("Enter")
         view.says("notice", "API key is unknown")

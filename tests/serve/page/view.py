@@ -54,7 +54,7 @@ class View:
         self.wait_drawn()
 
     def wait_drawn(self) -> None:
-        self.page.locator("#chart[data-drawn]").wait_for(state="attached", timeout=WAIT_MS)
+        self.page.locator("#chart[data-ready]").wait_for(state="attached", timeout=WAIT_MS)
         expect(self.page.locator("[aria-busy]")).to_have_count(0, timeout=WAIT_MS)
 
     def type(self, **fields: str) -> None:

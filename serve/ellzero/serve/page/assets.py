@@ -3,14 +3,17 @@
 import gzip
 import hashlib
 import mimetypes
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ellzero.serve.page.limits import write_limits_module
 from ellzero.serve.platform.negotiation import takes_coding
+from ellzero.serve.settings import ServeSettings
 
 STATIC = Path(__file__).parent / "static"
 # Swagger UI at one version: SHA256SUMS there has its digests, and tools/fetch_swagger_ui.sh fetches it.
@@ -31,16 +34,16 @@ _DOCS_POLICY = _SECURITY["content-security-policy"].replace("style-src 'self'", 
 
 
 class Asset:
-    """A file that does not change while the service runs, compressed once."""
+    """A file that does not change while the service runs, read and compressed once, on first use."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        self._type = "text/javascript" if path.suffix == ".js" else kind
+    def __init__(self, name: str, read: Callable[[], bytes]) -> None:
+        self._read = read
+        guess = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        self._type = "text/javascript" if name.endswith(".js") else guess
 
     @cached_property
     def _compressed(self) -> bytes:
-        return gzip.compress(self._path.read_bytes(), 6, mtime=0)
+        return gzip.compress(self._read(), 6, mtime=0)
 
     @cached_property
     def _tag(self) -> str:
@@ -61,13 +64,14 @@ class Asset:
 class Assets:
     """All files by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: ServeSettings) -> None:
         paths = [path for path in STATIC.iterdir() if path.is_file()]
         paths += [VENDOR / name for name in _SWAGGER_UI]
         plotly = find_spec("plotly")  # finds the package without importing it
         if plotly is not None and plotly.origin is not None:
             paths.append(Path(plotly.origin).parent / _PLOTLY)
-        self._assets = {path.name: Asset(path) for path in paths}
+        self._assets = {path.name: Asset(path.name, path.read_bytes) for path in paths}
+        self._assets["limits.js"] = Asset("limits.js", partial(write_limits_module, settings))
 
     def page(self, request: Request) -> Response:
         """The page at /."""

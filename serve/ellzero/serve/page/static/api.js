@@ -3,7 +3,7 @@
 const KEY = "ellzero-api-key";
 let key = readKey();
 
-/** What went wrong, in words, and the field that it is about (null if none). status 0: no answer at all. */
+/** What went wrong, in words, and the field it is about (null if none). Status 0 means that there was no response. */
 export class Problem extends Error {
   constructor(status, detail, field = null) {
     super(detail);
@@ -12,23 +12,23 @@ export class Problem extends Error {
   }
 }
 
-/** The answer to GET v1/<name>; empty parameters are left out. Throws Problem, or AbortError once `signal` is aborted. */
-export async function ask(name, parameters, signal) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined && value !== null);
-  return request(`v1/${name}?${new URLSearchParams(given)}`, {}, signal);
+/** GET v1/<path>; empty parameters are left out. Throws Problem, or AbortError once `signal` is aborted. */
+export async function get(path, parameters, signal) {
+  const query = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  return sendRequest(`v1/${path}?${new URLSearchParams(query)}`, {}, signal);
 }
 
-/** The answer to POST v1/<name> with a JSON body, as `ask` gives it. */
-export async function post(name, body, signal) {
-  return request(`v1/${name}`, { method: "POST", body: JSON.stringify(body) }, signal);
+/** POST v1/<path> with a JSON body; throws as `get` does. */
+export async function post(path, body, signal) {
+  return sendRequest(`v1/${path}`, { method: "POST", body: JSON.stringify(body) }, signal);
 }
 
-/** The answer to DELETE v1/<name>. */
-export async function remove(name, signal) {
-  return request(`v1/${name}`, { method: "DELETE" }, signal);
+/** DELETE v1/<path>; throws as `get` does. */
+export async function remove(path, signal) {
+  return sendRequest(`v1/${path}`, { method: "DELETE" }, signal);
 }
 
-async function request(url, options, signal) {
+async function sendRequest(url, options, signal) {
   const headers = { accept: "application/json" };
   if (options.body) headers["content-type"] = "application/json";
   if (key) headers["x-api-key"] = key;
@@ -42,16 +42,21 @@ async function request(url, options, signal) {
   const body = await response.json().catch(() => null);
   signal.throwIfAborted();
   if (response.ok && body !== null) return body;
-  throw new Problem(response.status, explain(response.status, body), body?.field ?? null);
+  throw new Problem(response.status, describeFailure(response.status, body), body?.field ?? null);
+}
+
+function describeFailure(status, body) {
+  if (typeof body?.detail === "string" && body.detail) return body.detail;
+  return `The service answered with an error (${status}).`;
 }
 
 /** Keep a key until the tab is closed, without the characters that no header can carry. */
-export function keepKey(typed) {
-  key = typed.replace(/[^\x20-\x7e]/g, "").trim();
+export function storeKey(text) {
+  key = text.replace(/[^\x20-\x7e]/g, "").trim();
   try {
     sessionStorage.setItem(KEY, key);
   } catch {
-    // A browser that keeps nothing forgets it when the page is left.
+    // Without storage, the key lasts until the page is left.
   }
 }
 
@@ -68,10 +73,10 @@ function readKey() {
 }
 
 /**
- * `work(signal, ...)` such that each call ends the one before: an old answer never overwrites a newer one. Problems go to
- * `failed`; an abort is silent.
+ * Wrap `work(signal, ...)` so that each call aborts the previous one: an old response never overwrites a newer one.
+ * Problems go to `handleProblem`; aborts are silent.
  */
-export function latest(work, failed = () => {}) {
+export function abortPrevious(work, handleProblem = () => {}) {
   let controller = new AbortController();
   return async (...args) => {
     controller.abort();
@@ -82,12 +87,7 @@ export function latest(work, failed = () => {}) {
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Problem)) throw error;
-      failed(error);
+      handleProblem(error);
     }
   };
-}
-
-function explain(status, body) {
-  if (typeof body?.detail === "string" && body.detail) return body.detail;
-  return `The service answered with an error (${status}).`;
 }

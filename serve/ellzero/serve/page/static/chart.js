@@ -1,16 +1,16 @@
-// A chart of thresholds against radii that can be pointed at, stepped through by keys, and kept as a picture.
+// A chart of thresholds against radii that can be pointed at, stepped through with the keyboard, and saved as an image.
 
-import { certaintyAxis } from "./axis.js";
+import { buildAxis } from "./axis.js";
 import { el } from "./dom.js";
-import { height } from "./exact.js";
-import { plotly } from "./plotly.js";
+import { countNines } from "./exact.js";
+import { loadPlotly } from "./plotly.js";
 
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x"];
 const DASHES = ["solid", "solid", "solid", "solid", "dash", "dash", "dash", "dash"];
-const NARROW = 500;
-const MARKER_ROOM = 13; // pixels for each; closer ones would run together
-const HIGHEST = 21; // thresholds have 20 decimals; a p far above them all would only flatten the curves
-const PICTURE = { format: "png", width: 1000, height: 600, scale: 2 };
+const NARROW = 500; // pixels
+const MARKER_SPACING = 13; // pixels; closer markers would run together
+const MOST_NINES = 21; // thresholds have 20 decimals; a line far above them would only flatten the curves
+const IMAGE = { format: "png", width: 1000, height: 600, scale: 2 };
 const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false };
 
 export class Chart {
@@ -18,86 +18,90 @@ export class Chart {
   #readout;
   #legend;
   #series = [];
-  #mark = {};
-  #turn = 0;
-  #at = null; // {s, i}: the series and row that are read out
+  #marks = {};
+  #version = 0;
+  #position = null; // {s, i}: the series and row that the readout describes
 
-  /** `legend`, if given, has the names where the chart is narrow: a legend inside would leave the curves no room. */
+  /** `legend`, if any, lists the names where the chart is narrow: a legend inside would leave the curves no room. */
   constructor(host, readout, legend = null) {
     [this.#host, this.#readout, this.#legend] = [host, readout, legend];
-    host.addEventListener("keydown", (event) => this.#key(event));
+    host.addEventListener("keydown", (event) => this.#handleKey(event));
+    host.addEventListener("blur", () => this.#hideLabel());
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
   /**
-   * Draw series {name, rows: [{r, threshold}]}. `mark` may have `level`, a probability as text drawn across with `label`;
-   * `chosen`, the index of a series to stress; and `radius`, the row of it to ring.
+   * Draw series {name, rows: [{r, threshold}]}. `marks` may have `level`, a probability as text, drawn as a line with
+   * `label`; `selected`, the index of a series to emphasize; and `radius`, the row of it to circle.
    */
-  async draw(series, mark = {}) {
-    [this.#series, this.#mark] = [series, mark];
-    if (this.#series[this.#at?.s]?.rows[this.#at.i]) this.#show(this.#at.s, this.#at.i);
-    else this.#forget();
+  async draw(series, marks = {}) {
+    [this.#series, this.#marks] = [series, marks];
+    const { s, i } = this.#position ?? {};
+    if (series[s]?.rows[i]) this.#describePoint(s, i);
+    else this.#clearReadout();
     await this.redraw();
   }
 
   async redraw() {
-    const turn = ++this.#turn;
-    this.#host.classList.toggle("waiting", this.#series.length > 0 && !this.#host.dataset.drawn);
-    const Plotly = await plotly();
-    if (turn !== this.#turn || !this.#series.length) return; // while plotly.js was loading, more was asked for
-    const first = !this.#host.classList.contains("js-plotly-plot");
+    const version = ++this.#version;
+    this.#host.classList.toggle("waiting", this.#series.length > 0 && !this.#host.dataset.ready);
+    const Plotly = await loadPlotly();
+    if (version !== this.#version || !this.#series.length) return; // a newer drawing was started meanwhile
+    const isFirst = !this.#host.classList.contains("js-plotly-plot");
     const width = this.#host.clientWidth;
-    this.#name(width);
-    await Plotly.react(this.#host, this.#traces(width), this.#layout(width), CONFIG);
-    if (first) this.#host.on("plotly_hover", ({ points: [point] }) => this.#show(point.curveNumber, point.pointNumber));
-    this.#host.dataset.drawn = "true";
+    this.#renderLegend(width);
+    await Plotly.react(this.#host, this.#buildTraces(width), this.#buildLayout(width), CONFIG);
+    if (isFirst) {
+      this.#host.on("plotly_hover", ({ points: [point] }) => this.#describePoint(point.curveNumber, point.pointNumber));
+    }
+    this.#host.dataset.ready = "true";
     this.#host.classList.remove("waiting");
   }
 
-  /** A picture of the chart with a title, as a data: address. */
-  async png(title) {
-    const Plotly = await plotly();
+  /** The chart with a title as a PNG image, as a data: URL. */
+  async renderImage(title) {
+    const Plotly = await loadPlotly();
     const layout = {
-      ...this.#layout(PICTURE.width),
+      ...this.#buildLayout(IMAGE.width),
       title: { text: title, x: 0.5, y: 0.97, yanchor: "top", font: { size: 17 } },
       margin: { l: 24, r: 28, t: 84, b: 20 },
     };
-    return Plotly.toImage({ data: this.#traces(PICTURE.width), layout }, PICTURE);
+    return Plotly.toImage({ data: this.#buildTraces(IMAGE.width), layout }, IMAGE);
   }
 
-  #name(width) {
+  #renderLegend(width) {
     if (this.#legend === null) return;
     this.#legend.hidden = width >= NARROW;
-    const names = this.#series.map(({ name }, s) => {
+    const entries = this.#series.map(({ name }, s) => {
       const entry = el("span", {}, name);
       entry.style.setProperty("--entry", `var(--series-${s})`);
       entry.style.setProperty("--dash", DASHES[s] === "dash" ? "dashed" : "solid");
       return entry;
     });
-    this.#legend.replaceChildren(...names);
+    this.#legend.replaceChildren(...entries);
   }
 
-  #traces(width) {
-    const { chosen, radius } = this.#mark;
-    const paint = painter(this.#host);
+  #buildTraces(width) {
+    const { selected, radius } = this.#marks;
+    const getColour = readColours(this.#host);
     const traces = this.#series.map(({ name, rows }, s) => ({
       x: rows.map((row) => row.r),
-      y: rows.map((row) => height(row.threshold)),
+      y: rows.map((row) => countNines(row.threshold)),
       text: rows.map((row) => row.threshold),
       name,
-      mode: rows.length * MARKER_ROOM > width ? "lines" : "lines+markers",
-      line: { color: paint(`--series-${s}`), width: s === chosen ? 3 : 2, dash: DASHES[s] },
-      marker: { color: paint(`--series-${s}`), symbol: SYMBOLS[s], size: 7 },
+      mode: rows.length * MARKER_SPACING > width ? "lines" : "lines+markers",
+      line: { color: getColour(`--series-${s}`), width: s === selected ? 3 : 2, dash: DASHES[s] },
+      marker: { color: getColour(`--series-${s}`), symbol: SYMBOLS[s], size: 7 },
       hovertemplate: `r = %{x}, ${name}<br>%{text}<extra></extra>`,
-      hoverlabel: { bordercolor: paint(`--series-${s}`) },
+      hoverlabel: { bordercolor: getColour(`--series-${s}`) },
     }));
-    const ringed = this.#series[chosen]?.rows[radius];
-    if (ringed) {
+    const row = this.#series[selected]?.rows[radius];
+    if (row) {
       traces.push({
-        x: [ringed.r],
-        y: [height(ringed.threshold)],
+        x: [row.r],
+        y: [countNines(row.threshold)],
         mode: "markers",
-        marker: { symbol: "circle-open", size: 17, color: paint("--ink"), line: { width: 2 } },
+        marker: { symbol: "circle-open", size: 17, color: getColour("--ink"), line: { width: 2 } },
         hoverinfo: "skip",
         showlegend: false,
       });
@@ -105,27 +109,27 @@ export class Chart {
     return traces;
   }
 
-  #layout(width) {
-    const paint = painter(this.#host);
-    const { level, label } = this.#mark;
-    const [ink, soft, line] = [paint("--ink"), paint("--soft"), paint("--line")];
-    const known = level === undefined ? null : height(level);
-    const mark = known > HIGHEST ? null : known;
-    const heights = this.#series.flatMap(({ rows }) => rows.map((row) => height(row.threshold)));
-    const narrow = width < NARROW;
+  #buildLayout(width) {
+    const getColour = readColours(this.#host);
+    const [ink, soft, line] = [getColour("--ink"), getColour("--soft"), getColour("--line")];
+    const { level, label } = this.#marks;
+    const levelNines = level === undefined ? null : countNines(level);
+    const drawnLevel = levelNines > MOST_NINES ? null : levelNines;
+    const positions = this.#series.flatMap(({ rows }) => rows.map((row) => countNines(row.threshold)));
+    const isNarrow = width < NARROW;
     const axis = { gridcolor: line, linecolor: line, zeroline: false, fixedrange: true, automargin: true };
     const last = this.#series[0].rows.length - 1;
     return {
       autosize: true,
       font: { family: getComputedStyle(this.#host).fontFamily, size: 13, color: soft },
       margin: { l: 8, r: 14, t: 8, b: 8 },
-      paper_bgcolor: paint("--surface"),
-      plot_bgcolor: paint("--surface"),
+      paper_bgcolor: getColour("--surface"),
+      plot_bgcolor: getColour("--surface"),
       hovermode: "closest",
       hoverdistance: 60,
       dragmode: false,
-      hoverlabel: { bgcolor: paint("--surface"), font: { color: ink, size: 13, family: "ui-monospace, monospace" } },
-      showlegend: !narrow || this.#legend === null,
+      hoverlabel: { bgcolor: getColour("--surface"), font: { color: ink, size: 13, family: "ui-monospace, monospace" } },
+      showlegend: !isNarrow || this.#legend === null,
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
       xaxis: {
         ...axis,
@@ -133,34 +137,34 @@ export class Chart {
         range: [-0.03 * Math.max(last, 1), 1.03 * Math.max(last, 1)],
         tickformat: ",d",
         tickangle: 0,
-        ...(last <= 15 ? { dtick: narrow && last > 8 ? 2 : 1 } : { nticks: narrow ? 6 : 12 }),
+        ...(last <= 15 ? { dtick: isNarrow && last > 8 ? 2 : 1 } : { nticks: isNarrow ? 6 : 12 }),
       },
       yaxis: {
         ...axis,
-        title: { text: narrow ? "τ" : "τ, drawn by log(1 − τ)", standoff: 12 },
-        ...certaintyAxis([...heights, mark]),
+        title: { text: isNarrow ? "τ" : "τ, on a scale of log(1 − τ)", standoff: 12 },
+        ...buildAxis([...positions, drawnLevel]),
       },
-      ...(mark !== null && this.#levelAt(mark, narrow ? "p" : label, ink)),
+      ...(drawnLevel !== null && this.#buildLevel(drawnLevel, isNarrow ? "p" : label, ink)),
     };
   }
 
-  /** A line across, with its label on the left unless a curve is above it there already. */
-  #levelAt(mark, text, color) {
-    const above = ({ rows }) => (height(rows[Math.floor((rows.length - 1) / 8)].threshold) ?? Infinity) > mark;
-    const side = this.#series.some(above) ? { x: 0.995, xanchor: "right" } : { x: 0.005, xanchor: "left" };
-    const across = { type: "line", xref: "paper", x0: 0, x1: 1, y0: mark, y1: mark };
+  /** A horizontal line, with its label on the left unless a curve is already above it there. */
+  #buildLevel(position, text, color) {
+    const isAbove = ({ rows }) => (countNines(rows[Math.floor((rows.length - 1) / 8)].threshold) ?? Infinity) > position;
+    const side = this.#series.some(isAbove) ? { x: 0.995, xanchor: "right" } : { x: 0.005, xanchor: "left" };
+    const line = { type: "line", xref: "paper", x0: 0, x1: 1, y0: position, y1: position };
     return {
-      shapes: [{ ...across, line: { color, width: 1.5, dash: "dot" } }],
-      annotations: [{ ...side, xref: "paper", y: mark, yanchor: "bottom", text, showarrow: false, font: { color, size: 13 } }],
+      shapes: [{ ...line, line: { color, width: 1.5, dash: "dot" } }],
+      annotations: [{ ...side, xref: "paper", y: position, yanchor: "bottom", text, showarrow: false, font: { color, size: 13 } }],
     };
   }
 
-  #key(event) {
+  #handleKey(event) {
     if (!this.#series.length || event.ctrlKey || event.metaKey || event.altKey) return;
     const last = this.#series[0].rows.length - 1;
-    const { s, i } = this.#at ?? { s: Math.max(this.#mark.chosen ?? 0, 0), i: -1 };
+    const { s, i } = this.#position ?? { s: Math.max(this.#marks.selected ?? 0, 0), i: -1 };
     const count = this.#series.length;
-    const moves = {
+    const targets = {
       ArrowRight: [s, Math.min(i + 1, last)],
       ArrowLeft: [s, Math.max(i - 1, 0)],
       ArrowUp: [(s + count - 1) % count, Math.max(i, 0)],
@@ -168,45 +172,51 @@ export class Chart {
       Home: [s, 0],
       End: [s, last],
     };
-    const move = moves[event.key];
-    if (!move) return;
+    const target = targets[event.key];
+    if (!target) return;
     event.preventDefault();
-    this.#show(...move);
-    this.#hover();
+    this.#describePoint(...target);
+    this.#showLabel();
   }
 
-  /** Say in words what a point is; the threshold is the service's text. */
-  #show(s, i) {
-    if (!this.#series[s]) return; // the ring
-    this.#at = { s, i };
+  /** Describe a point in the readout; the threshold is the service's text. */
+  #describePoint(s, i) {
+    if (!this.#series[s]) return; // the circle around the certified radius
+    this.#position = { s, i };
     const { name, rows } = this.#series[s];
     const { r, threshold } = rows[i];
-    const beyond = height(threshold) === null ? " (1 to 20 decimals, too high to draw)" : "";
-    const text = `r = ${r}, ${name}: p must exceed ${threshold}${beyond}`;
+    const note = countNines(threshold) === null ? " (1 to 20 decimals, too high to draw)" : "";
+    const text = `r = ${r}, ${name}: p must exceed ${threshold}${note}`;
     if (this.#readout.textContent !== text) this.#readout.textContent = text;
   }
 
-  #forget() {
-    this.#at = null;
+  #clearReadout() {
+    this.#position = null;
     this.#readout.textContent = "";
   }
 
-  async #hover() {
-    const Plotly = await plotly();
-    const { s, i } = this.#at;
-    if (height(this.#series[s].rows[i].threshold) === null) Plotly.Fx.unhover(this.#host);
+  /** Show plotly.js' label at the point that the readout describes. */
+  async #showLabel() {
+    const Plotly = await loadPlotly();
+    if (document.activeElement !== this.#host) return; // left while plotly.js was loading
+    const { s, i } = this.#position;
+    if (countNines(this.#series[s].rows[i].threshold) === null) Plotly.Fx.unhover(this.#host);
     else Plotly.Fx.hover(this.#host, [{ curveNumber: s, pointNumber: i }]);
   }
 
+  async #hideLabel() {
+    if (this.#host.dataset.ready) (await loadPlotly()).Fx.unhover(this.#host);
+  }
+
   async #resize() {
-    if (!this.#host.dataset.drawn || !this.#host.clientWidth) return;
+    if (!this.#host.dataset.ready || !this.#host.clientWidth) return;
     await this.redraw();
-    if (this.#host.clientWidth) await (await plotly()).Plots.resize(this.#host);
+    if (this.#host.clientWidth) await (await loadPlotly()).Plots.resize(this.#host);
   }
 }
 
-/** Gives the colours that CSS variables have here and now (page.css registers them as colours), as plotly.js needs them. */
-function painter(host) {
+/** Returns a function that gives the current colour of a CSS variable (page.css registers them), as plotly.js needs it. */
+function readColours(host) {
   const style = getComputedStyle(host);
   return (variable) => style.getPropertyValue(variable);
 }

@@ -1,26 +1,26 @@
-// Elements, made from text only: nothing is ever parsed as HTML.
+// Elements are built from text; nothing is ever parsed as HTML.
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with properties, and children that are elements or text. */
+/** Create an element with properties, and with children that are elements or text (null is left out). */
 export function el(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children.filter((child) => child !== null));
-  return made;
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children.filter((child) => child !== null));
+  return element;
 }
 
-/** "τ" with an index, as an element. */
-export const tau = (index) => el("span", {}, "τ", el("sub", {}, String(index)));
+/** "τ" with a subscript, as an element. */
+export const renderTau = (index) => el("span", {}, "τ", el("sub", {}, String(index)));
 
-/** An integer with separators of thousands, for reading. */
-export const grouped = (integer) => Number(integer).toLocaleString("en-US");
+/** An integer with thousands separators. */
+export const formatInteger = (integer) => Number(integer).toLocaleString("en-US");
 
-/** Offer a file to keep. */
-export function offer(name, url) {
+/** Have the browser save a file. */
+export function downloadFile(name, url) {
   el("a", { href: url, download: name }).click();
 }
 
-/** Say something to those who listen, and nothing to those who look. */
-export function say(text) {
-  byId("said").textContent = text;
+/** Announce a text to screen readers only. */
+export function announce(text) {
+  byId("announcement").textContent = text;
 }

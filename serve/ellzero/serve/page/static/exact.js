@@ -1,7 +1,7 @@
-// Exact numbers: decimal or fraction text → BigInt ratios. Doubles appear only as places on the screen.
+// Exact numbers: decimal or fraction text → BigInt ratios. Doubles are used for positions on the screen only.
 
-/** "0.99", "1e-3" or "4/5" as {num, den} with den > 0; null if the text is no such number. */
-export function rational(text) {
+/** Parse "0.99", "1e-3" or "4/5" into {num, den} with den > 0; null if the text is not such a number. */
+export function parseRational(text) {
   const trimmed = text.trim();
   const fraction = /^(\d{1,400})\s*\/\s*(\d{1,400})$/.exec(trimmed);
   if (fraction) {
@@ -20,8 +20,8 @@ export function rational(text) {
  * "99.9 %" for a failure probability of "1/1000": 100·(1 − failure), cut after 12 decimals and never rounded up. null if
  * the text is not a probability.
  */
-export function confidence(failure) {
-  const { num, den } = rational(failure) ?? {};
+export function formatConfidence(failure) {
+  const { num, den } = parseRational(failure) ?? {};
   if (den === undefined || num > den) return null;
   const unit = 10n ** 12n;
   const scaled = 100n * unit * (den - num);
@@ -31,18 +31,18 @@ export function confidence(failure) {
   return `${cut / unit}${end && `.${end}`} %`;
 }
 
-/** Whether the text is a number strictly above a half. */
-export function aboveHalf(text) {
-  const value = rational(text);
+/** Whether the text is a number strictly above one half. */
+export function exceedsHalf(text) {
+  const value = parseRational(text);
   return value !== null && 2n * value.num > value.den;
 }
 
 /**
- * Where a probability lies on the axis of certainty: −log10(1 − x), from the exact 1 − x. null at 1, which is infinitely
- * far up, and for what is no probability.
+ * How many nines a probability x has: −log10(1 − x), from the exact 1 − x; the charts' vertical axis. null for 1, which
+ * has infinitely many, and for text that is not a probability.
  */
-export function height(text) {
-  const value = rational(text);
+export function countNines(text) {
+  const value = parseRational(text);
   if (value === null || value.num >= value.den) return null;
   return log10(value.den) - log10(value.den - value.num);
 }

@@ -1,14 +1,14 @@
-// plotly.js, fetched once and after everything else: it is large, and all but the charts works without it.
+// plotly.js is loaded once and last: it is large, and everything but the charts works without it.
 
 let loading = null;
 
-export function plotly() {
+export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
-    const allowStyles = refuseStyles();
+    const restoreStyles = blockStyles();
     const script = document.createElement("script");
     script.src = "assets/plotly.min.js";
     script.onload = () => {
-      allowStyles();
+      restoreStyles();
       resolve(window.Plotly);
     };
     script.onerror = () => reject(new Error("plotly.js could not be loaded"));
@@ -18,10 +18,10 @@ export function plotly() {
 }
 
 /**
- * plotly.js puts the styles of its maps inline as it starts, which the page's content security policy refuses with an
- * error. The page has no maps: until plotly.js has started, its style elements are inert ones.
+ * On loading, plotly.js adds inline styles for its maps, which the content security policy refuses with an error. The
+ * page has no maps: while plotly.js loads, its style elements are created as inert templates. Returns what undoes this.
  */
-function refuseStyles() {
+function blockStyles() {
   const create = document.createElement;
   document.createElement = (tag, ...rest) => create.call(document, tag === "style" ? "template" : tag, ...rest);
   return () => delete document.createElement;

@@ -1,4 +1,4 @@
-// What the page shows, and the query of its address that says so.
+// What the page shows, and the query of its address that describes it.
 
 export const DEFAULTS = Object.freeze({
   k: "255",
@@ -16,29 +16,29 @@ export const DEFAULTS = Object.freeze({
 });
 const CHOICES = { view: ["chart", "table"], mode: ["p", "votes"] };
 
-/** The state that a query such as "?k=1&alpha=4/5" describes; the rest has its default. */
-export function fromQuery(query) {
-  const given = new URLSearchParams(query);
+/** The state that a query such as "?k=1&alpha=4/5" describes, with defaults for the rest. */
+export function parseQuery(query) {
+  const parameters = new URLSearchParams(query);
   const state = { ...DEFAULTS };
   for (const name of Object.keys(DEFAULTS)) {
-    const value = given.get(name);
+    const value = parameters.get(name);
     if (value !== null && (CHOICES[name]?.includes(value) ?? true)) state[name] = value.trim();
   }
   return state;
 }
 
-/** The whole state as a query. Slashes and commas stay readable, as queries allow. */
-export function toQuery(state) {
+/** The whole state as a query. Slashes and commas stay readable, which queries allow. */
+export function formatQuery(state) {
   return "?" + new URLSearchParams(state).toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
 }
 
-/** The values of α, each once, as they were typed. */
-export function alphas(state) {
-  return [...new Set(state.alpha.split(/[,;\s]+/).filter(Boolean))];
+/** The values of α in a text, each once, as typed. */
+export function listAlphas(text) {
+  return [...new Set(text.split(/[,;\s]+/).filter(Boolean))];
 }
 
-/** The α of the calculator: the one chosen, or the first if that one is no longer listed. */
-export function chosenAlpha(state) {
-  const all = alphas(state);
-  return all.includes(state.at) ? state.at : all[0];
+/** The α of the calculator: the selected one, or the first if that one is no longer listed. */
+export function getAlpha(state) {
+  const alphas = listAlphas(state.alpha);
+  return alphas.includes(state.at) ? state.at : alphas[0];
 }

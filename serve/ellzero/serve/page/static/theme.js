@@ -1,7 +1,7 @@
-// Before the first paint: the theme that was chosen here earlier. Without a choice the system's holds.
+// Runs before the first paint: apply the theme that was chosen earlier. Without a choice the page follows the system.
 try {
-  const chosen = localStorage.getItem("ellzero-theme");
-  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+  const theme = localStorage.getItem("ellzero-theme");
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // A browser that keeps nothing follows the system.
+  // Without storage, the page follows the system.
 }

@@ -1,6 +1,6 @@
-// The theme, and the link to the present view.
+// The buttons at the top: the theme, and a link to the current view.
 
-import { byId, say } from "./dom.js";
+import { announce, byId } from "./dom.js";
 
 const system = matchMedia("(prefers-color-scheme: dark)");
 
@@ -9,12 +9,12 @@ function isDark() {
   return theme ? theme === "dark" : system.matches;
 }
 
-/** The button that switches light and dark; `repaint` is called whenever the colours have changed. */
+/** Set up the button that switches between light and dark; `repaint` is called whenever the colours have changed. */
 export function initTheme(repaint) {
   const button = byId("theme");
-  const show = () => button.setAttribute("aria-pressed", String(isDark()));
-  const changed = () => {
-    show();
+  const showState = () => button.setAttribute("aria-pressed", String(isDark()));
+  const update = () => {
+    showState();
     repaint();
   };
   button.addEventListener("click", () => {
@@ -23,27 +23,27 @@ export function initTheme(repaint) {
     try {
       localStorage.setItem("ellzero-theme", theme);
     } catch {
-      // A browser that keeps nothing forgets it when the page is left.
+      // Without storage, the choice lasts until the page is left.
     }
-    changed();
+    update();
   });
-  system.addEventListener("change", changed);
-  show();
+  system.addEventListener("change", update);
+  showState();
 }
 
-/** The button that copies the link that `address` gives. */
-export function initCopyLink(address) {
+/** Set up the button that copies the link that `getLink` returns. */
+export function initCopyLink(getLink) {
   const button = byId("copy-link");
   button.addEventListener("click", async () => {
     try {
-      await navigator.clipboard.writeText(address());
+      await navigator.clipboard.writeText(getLink());
       button.textContent = "Copied";
-      say("The link was copied.");
+      announce("The link was copied.");
       setTimeout(() => (button.textContent = "Copy link"), 2000);
     } catch {
-      // Browsers give the clipboard to https and localhost only; elsewhere the link is there to be taken.
+      // Browsers allow the clipboard on https and localhost only; elsewhere, show the link to be copied by hand.
       byId("link-box").hidden = false;
-      byId("link").value = address();
+      byId("link").value = getLink();
       byId("link").select();
     }
   });

@@ -1,49 +1,57 @@
-// A certificate from the votes of a model on an example, shown while the votes arrive.
+// A certificate from the votes of a model, shown while the votes arrive.
 
-import { ask, latest, post, Problem, remove } from "./api.js";
-import { byId, el, grouped } from "./dom.js";
-import { confidence } from "./exact.js";
+import { abortPrevious, get, post, Problem, remove } from "./api.js";
+import { describeConfidence } from "./calculator.js";
+import { byId, el, formatInteger } from "./dom.js";
+import { formatConfidence } from "./exact.js";
 import { markField } from "./fields.js";
-import { drawPicture, imageSize } from "./picture.js";
-import { checkAlphas, checkVotes } from "./validation.js";
+import { LIMITS } from "./limits.js";
+import { getInput, onInputSelected, renderChoice, showInputs } from "./model_input.js";
+import { getImageSize, MOST_PIXELS } from "./picture.js";
+import { listAlphas } from "./state.js";
+import { checkAlphas, checkVotes, MOST_MODEL_VOTES } from "./validation.js";
 
 const MOST_ALPHAS = 6;
+const DEFAULT_VOTES = 20_000;
 const POLL_MS = 250;
-const FAILURE = "0.001";
 const INTRODUCTION =
-  "Each vote is the model’s answer on a noisy copy of the input. 100 votes choose a class; n further votes bound its probability from below, and the bound gives the certified radius.";
+  `Each vote is the model’s answer on a noisy copy of the input. ${LIMITS.n0} votes choose a class; n further votes bound ` +
+  "its probability from below, and the bound gives the certified radius.";
 const NO_MODELS =
   "This service has no models. Install ellzero[predict] for the demo model, or name a folder of models saved by ellzero train: ellzero serve --models FOLDER.";
-const NOTHING_TO_SHOW = "None of this service’s models can be tried here; send inputs of your own to POST /v1/certify.";
+const NO_PICTURES = "None of this service’s models can be tried here; send inputs of your own to POST /v1/certify.";
 
-const chosen = { model: null, examples: [], index: 0, alpha: null, job: null };
+const selection = { model: null, alpha: null, job: null };
 
-/** Load the models and offer those that have example images; name the others with the reason. */
-export const loadModels = latest(async (signal) => {
-  const { models, unusable = [] } = await ask("models", {}, signal);
-  const candidates = await Promise.all(models.map((model) => loadExamples(model, signal)));
-  const offered = candidates.filter(({ examples }) => examples);
-  byId("voting-body").hidden = !offered.length;
-  const text = models.length || unusable.length ? NOTHING_TO_SHOW : NO_MODELS;
-  byId("voting-text").textContent = offered.length ? INTRODUCTION : text;
-  showOthers([...candidates.filter(({ examples }) => !examples), ...unusable]);
-  if (!offered.length) return;
-  byId("voting-model").replaceChildren(...offered.map(({ name }) => el("option", { value: name }, name)));
-  byId("voting-model").onchange = () => selectModel(offered.find(({ name }) => name === byId("voting-model").value));
-  selectModel(offered[0]);
-}, (problem) => (byId("voting-text").textContent = problem.message));
+/** Load the models and offer those whose inputs are small images; name the others with the reason. */
+export const loadModels = abortPrevious(
+  async (signal) => {
+    const { models, unusable = [] } = await get("models", {}, signal);
+    const usable = models.filter(({ shape }) => getImageSize(shape));
+    const offers = await Promise.all(usable.map((model) => loadExamples(model, signal)));
+    const others = models.filter(({ shape }) => !getImageSize(shape)).map(({ name, shape }) => ({ name, reason: describeShape(shape) }));
+    byId("voting-body").hidden = !offers.length;
+    byId("voting-text").textContent = offers.length ? INTRODUCTION : models.length || unusable.length ? NO_PICTURES : NO_MODELS;
+    showOthers([...others, ...unusable]);
+    if (!offers.length) return;
+    byId("voting-model").replaceChildren(...offers.map(({ name }) => el("option", { value: name }, name)));
+    byId("voting-model").onchange = () => selectModel(offers.find(({ name }) => name === byId("voting-model").value));
+    selectModel(offers[0]);
+  },
+  (problem) => (byId("voting-text").textContent = problem.message),
+);
 
-/** The model with its examples, or with the reason why it has none to show. */
+const describeShape = (shape) =>
+  `its inputs, of shape ${shape.join(" × ")}, are not images of at most ${MOST_PIXELS} × ${MOST_PIXELS} pixels`;
+
+/** The model with its examples; if there are none, with the reason. */
 async function loadExamples(model, signal) {
-  if (!imageSize(model.shape)) {
-    return { ...model, reason: `its inputs, of shape ${model.shape.join(" × ")}, are not images of at most 64 × 64 pixels` };
-  }
   try {
-    const { examples } = await ask("examples", { model: model.name }, signal);
+    const { examples } = await get("examples", { model: model.name }, signal);
     return { ...model, examples };
   } catch (error) {
     if (signal.aborted || !(error instanceof Problem)) throw error;
-    return { ...model, reason: error.message };
+    return { ...model, examples: [], reason: error.message };
   }
 }
 
@@ -56,17 +64,14 @@ function showOthers(others) {
 
 function selectModel(model) {
   discardVotes();
-  [chosen.model, chosen.examples, chosen.index] = [model, model.examples, 0];
+  selection.model = model;
   const { alpha } = model.noise;
   byId("voting-model-hint").textContent =
-    `${model.architecture}, ${model.num_classes} classes, ${grouped(model.levels)} levels per coordinate; ${describeTraining(model.noise)}`;
+    `${model.architecture}, ${model.num_classes} classes, ${formatInteger(model.levels)} levels per coordinate; ${describeTraining(model.noise)}`;
   byId("voting-alphas").value = [...new Set([alpha, "0.99", "0.8", "0.6"])].filter(Boolean).join(", ");
-  chosen.alpha = isContinuous(model) ? undefined : (alpha ?? "0.9"); // continuous noise is that of the training
+  selection.alpha = isContinuous(model) ? undefined : (alpha ?? "0.9"); // continuous noise is always that of the training
   byId("voting-alphas").closest(".field").hidden = byId("voting-noisy").hidden = isContinuous(model);
-  const pictures = chosen.examples.map(({ index, label, x }) =>
-    renderChoice("voting-example", String(index), x, className(label), index === 0),
-  );
-  byId("voting-examples").replaceChildren(byId("voting-examples").querySelector("legend"), ...pictures);
+  showInputs(model, getClassName);
   showNoisy();
 }
 
@@ -78,60 +83,55 @@ function describeTraining({ alpha, sigma, gamma }) {
 }
 
 const isContinuous = ({ noise }) => ["gaussian", "uniform"].includes(noise.family);
-const readAlphas = () => [...new Set(byId("voting-alphas").value.split(/[,;\s]+/).filter(Boolean))];
-const className = (label) => chosen.model.class_names[label] ?? String(label);
+const getClassName = (label) => selection.model.class_names[label] ?? String(label);
+const readAlphas = () => listAlphas(byId("voting-alphas").value);
 
-/** Check both fields and mark each wrong one; whether all are right. */
+/** Check both fields and mark each wrong one; whether both are right. */
 function checkVotingFields() {
-  const wrongAlphas = isContinuous(chosen.model) ? null : checkAlphas(readAlphas(), MOST_ALPHAS);
-  const wrongVotes = checkVotes(byId("voting-n").value.trim());
-  markField("voting-alphas", wrongAlphas);
-  markField("voting-n", wrongVotes);
-  return wrongAlphas === null && wrongVotes === null;
+  const alphasMessage = isContinuous(selection.model) ? null : checkAlphas(readAlphas(), MOST_ALPHAS);
+  const votesMessage = checkVotes(byId("voting-n").value.trim());
+  markField("voting-alphas", alphasMessage);
+  markField("voting-n", votesMessage);
+  return alphasMessage === null && votesMessage === null;
 }
 
-/** Show the chosen example under each α, with noise drawn by the service as it is drawn for votes. */
-const showNoisy = latest(
+/** Offer each α; an example is shown with noise that the service draws as it draws noise for votes. */
+const showNoisy = abortPrevious(
   async (signal) => {
     checkVotingFields();
-    const values = readAlphas();
-    if (isContinuous(chosen.model) || checkAlphas(values, MOST_ALPHAS) !== null) return;
-    const { name } = chosen.model;
-    const answers = await Promise.all(
-      values.map((alpha) => ask("noisy", { model: name, example: chosen.index, alpha }, signal)),
+    const alphas = readAlphas();
+    if (isContinuous(selection.model) || checkAlphas(alphas, MOST_ALPHAS) !== null) return;
+    const { name } = selection.model;
+    const { example } = getInput();
+    const noisy = await Promise.all(
+      alphas.map((alpha) => (example === null ? { x: null } : get("noisy", { model: name, example, alpha }, signal))),
     );
-    if (!values.includes(chosen.alpha)) {
+    if (!alphas.includes(selection.alpha)) {
       discardVotes();
-      chosen.alpha = values[0];
+      selection.alpha = alphas[0];
     }
-    const pictures = answers.map(({ x }, place) =>
-      renderChoice("voting-alpha", values[place], x, `α = ${values[place]}`, values[place] === chosen.alpha),
+    const choices = noisy.map(({ x }, place) =>
+      renderChoice("voting-alpha", alphas[place], x, `α = ${alphas[place]}`, alphas[place] === selection.alpha),
     );
-    byId("voting-noisy").replaceChildren(byId("voting-noisy").querySelector("legend"), ...pictures);
+    byId("voting-noisy").replaceChildren(byId("voting-noisy").querySelector("legend"), ...choices);
   },
   (problem) => markField("voting-alphas", problem.message),
 );
 
-/** An image as one of several choices. */
-function renderChoice(group, value, x, label, checked) {
-  const input = el("input", { type: "radio", name: group, value, checked });
-  return el("label", {}, input, el("span", {}, drawPicture(x, chosen.model), label));
-}
-
-/** Take votes and show them as they arrive; without a request only stop following those in progress. */
-const takeVotes = latest(
+/** Send a request and show its votes as they arrive; without a request, only stop following the votes in progress. */
+const followVotes = abortPrevious(
   async (signal, request = null) => {
     if (!request) return;
     byId("voting-start").disabled = true;
     try {
       let job = await post("certify", request, signal);
-      chosen.job = job.id ?? null; // a certificate that was there at once has none
-      byId("voting-cancel").disabled = chosen.job === null;
+      selection.job = job.id ?? null; // a certificate that is ready at once is not a job
+      byId("voting-cancel").disabled = selection.job === null;
       while (job.state === "waiting" || job.state === "running") {
         showCounts(job.counts[0]);
         showProgress(job);
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-        job = await ask(`jobs/${job.id}`, {}, signal);
+        job = await get(`jobs/${job.id}`, {}, signal);
       }
       showOutcome(job);
     } finally {
@@ -151,33 +151,33 @@ function startCertifying() {
     return;
   }
   const n = Number(byId("voting-n").value.trim());
-  const { x } = chosen.examples[chosen.index];
-  takeVotes({ model: chosen.model.name, x, n, alpha: chosen.alpha, failure: FAILURE, wait: 0 });
+  const { model, alpha } = selection;
+  followVotes({ model: model.name, x: getInput().x, n, alpha, failure: LIMITS.failure, wait: 0 });
 }
 
-/** Cancel and forget the votes: after another choice they must not appear beside it. */
+/** Cancel and forget the votes: they must not appear beside another input, model or noise. */
 function discardVotes() {
   cancelJob();
-  takeVotes();
+  followVotes();
   enableStart();
   clearOutcome();
 }
 
 function cancelJob() {
-  if (chosen.job) remove(`jobs/${chosen.job}`, new AbortController().signal).catch(() => {});
+  if (selection.job) remove(`jobs/${selection.job}`, new AbortController().signal).catch(() => {});
 }
 
 function enableStart() {
-  chosen.job = null;
+  selection.job = null;
   byId("voting-start").disabled = false;
   byId("voting-cancel").disabled = true;
 }
 
 function showProgress({ state, votes, votes_at_most, eta_seconds }) {
-  const left = eta_seconds === null ? "" : `, about ${Math.ceil(eta_seconds)} s left`;
+  const remaining = eta_seconds === null ? "" : `, about ${Math.ceil(eta_seconds)} s left`;
   byId("voting-progress").textContent =
-    `${state}: ${grouped(votes)} of at most ${grouped(votes_at_most)} votes${left}. ` +
-    `The certificate will hold with confidence ${confidence(FAILURE)}.`;
+    `${state}: ${formatInteger(votes)} of at most ${formatInteger(votes_at_most)} votes${remaining}. ` +
+    `The certificate will hold with confidence ${formatConfidence(LIMITS.failure)}.`;
 }
 
 function showOutcome(job) {
@@ -189,37 +189,43 @@ function showOutcome(job) {
   const [result] = answer.results;
   showCounts(result.counts);
   byId("voting-progress").textContent =
-    `${grouped(result.drawn)} of ${grouped(answer.n)} votes were needed; seed ${answer.seed}, ${answer.seconds.toFixed(1)} s.`;
+    `${formatInteger(result.drawn)} of ${formatInteger(answer.n)} votes were needed; seed ${answer.seed}, ${answer.seconds.toFixed(1)} s.`;
   byId("voting-verdict").replaceChildren(...renderCertificate(result, answer));
 }
 
-function renderCertificate(result, { d, failure, noise }) {
-  const abstains = result.radius === null;
+function renderCertificate({ radius, prediction, selected, count, lower_bound }, { d, failure, noise }) {
+  const abstains = radius === null;
   const unit = noise.unit === "pixel" ? "pixel" : "coordinate";
-  const big = abstains ? "abstain" : grouped(result.radius);
-  const label = abstains ? null : el("span", { className: "unit" }, `${unit}${result.radius === 1 ? "" : "s"} around ${className(result.prediction)}`);
-  const sure = `With confidence ${confidence(failure)}`;
-  const bound = `${result.lower_bound.toFixed(20).slice(0, 6)}…`; // cut, not rounded: it is at least that
-  const meaning = abstains
-    ? `The votes do not prove with confidence ${confidence(failure)} that the class has more than half of the probability.`
-    : result.radius === 0
-      ? `${sure}, the smoothed classifier’s answer for this input is ${className(result.prediction)}, but it may change if a single ${unit} changes.`
-      : `${sure}, changing at most ${grouped(result.radius)} of the ${grouped(d)} ${unit}s cannot change the smoothed classifier’s answer ${className(result.prediction)}.`;
-  const votes = `${grouped(result.count)} votes for ${className(result.selected)}: with the same confidence, its probability is at least ${bound}`;
+  const value = abstains ? "abstain" : formatInteger(radius);
+  const label = abstains ? null : el("span", { className: "unit" }, `${unit}${radius === 1 ? "" : "s"} around ${getClassName(prediction)}`);
+  const bound = `${lower_bound.toFixed(20).slice(0, 6)}…`; // cut, not rounded: the probability is at least that
+  const votes = `${formatInteger(count)} votes for ${getClassName(selected)}: with the same confidence, its probability is at least ${bound}`;
   return [
-    el("p", { className: abstains ? "big abstain" : "big" }, el("strong", { id: "voting-radius" }, big), label),
-    el("p", { id: "voting-meaning" }, meaning),
+    el("p", { className: abstains ? "big abstain" : "big" }, el("strong", { id: "voting-radius" }, value), label),
+    el("p", { id: "voting-meaning" }, explainCertificate(radius, prediction, failure, d, unit)),
     el("p", { className: "sub" }, votes),
   ];
 }
 
-/** Votes by class as bars. */
+function explainCertificate(radius, prediction, failure, d, unit) {
+  const condition = describeConfidence(failure);
+  if (radius === null) {
+    return `The votes do not prove with confidence ${formatConfidence(failure)} that the class has more than half of the probability, so the smoothed classifier abstains.`;
+  }
+  const name = getClassName(prediction);
+  if (radius === 0) {
+    return `${condition}, the smoothed classifier’s answer for this input is ${name}, but it may change if a single ${unit} changes.`;
+  }
+  return `${condition}, changing at most ${formatInteger(radius)} of the ${formatInteger(d)} ${unit}s cannot change the smoothed classifier’s answer ${name}.`;
+}
+
+/** Show the votes for each class as bars. */
 function showCounts(counts) {
   const total = Math.max(1, counts.reduce((sum, count) => sum + count, 0));
   const bars = counts.map((count, label) => {
     const bar = el("span", { className: "bar" });
     bar.style.setProperty("--share", `${(100 * count) / total}%`);
-    return el("div", {}, el("span", {}, className(label)), bar, el("span", { className: "count" }, grouped(count)));
+    return el("div", {}, el("span", {}, getClassName(label)), bar, el("span", { className: "count" }, formatInteger(count)));
   });
   byId("voting-bars").replaceChildren(...bars);
 }
@@ -229,14 +235,16 @@ function clearOutcome() {
   byId("voting-progress").textContent = "";
 }
 
-byId("voting-examples").addEventListener("input", (event) => {
+byId("voting-alphas-hint").textContent = `up to ${MOST_ALPHAS}, separated by commas; choose below which one to certify with`;
+byId("voting-n").value = String(Math.min(DEFAULT_VOTES, MOST_MODEL_VOTES));
+byId("voting-n-hint").textContent = `${LIMITS.n0} others choose the class`;
+onInputSelected(() => {
   discardVotes();
-  chosen.index = Number(event.target.value);
   showNoisy();
 });
 byId("voting-noisy").addEventListener("input", (event) => {
   discardVotes();
-  chosen.alpha = event.target.value;
+  selection.alpha = event.target.value;
 });
 byId("voting-alphas").addEventListener("input", () => showNoisy());
 byId("voting-n").addEventListener("input", checkVotingFields);
