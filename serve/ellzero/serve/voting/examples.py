@@ -1,18 +1,26 @@
-"""A model's noise, and example inputs to try it on: what its card alone determines, without its weights."""
+"""A model's noise, and example inputs to try it on: what needs its card, but not its weights."""
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from ellzero.core.errors import InvalidInput
 from ellzero.serve.platform.field_types import Exact
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.smoothing.data.datasets import ArrayData, binarize
+from ellzero.smoothing.data.files import read_npz
 from ellzero.smoothing.data.loading import DIGITS, load_data
+from ellzero.smoothing.errors import BadData
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.model_io import read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
 from ellzero.smoothing.noise.registry import make_noise
+
+EXAMPLES_SUFFIX = ".examples.npz"
+_MOST_EXAMPLES = 32
+_MOST_BYTES = 2**20
 
 
 def make_model_noise(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
@@ -27,10 +35,19 @@ def make_model_noise(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
     return make_noise(trained)
 
 
-def load_examples(name: str, card: ModelCard) -> ArrayData:
-    """Return inputs to try a model on, one of each class and none of its training data, if its data is bundled."""
+def load_examples(name: str, card: ModelCard, path: Path) -> ArrayData:
+    """Return inputs to try a model on: those of the file at ``path``, else digits if it was trained on them.
+
+    A file has at most 32 inputs and 1 MiB. Otherwise, and if the inputs do not fit the model, there are no examples,
+    and a 404 says why.
+    """
+    try:
+        if path.is_file():
+            return _read_examples(card, path)
+    except BadData as error:
+        raise HttpProblem(404, f"there are no examples for {name}: {path.name} {error.reason}") from None
     if card.data != DIGITS:
-        raise HttpProblem(404, f"there are no examples for {name}: only the digits are bundled with the service")
+        raise HttpProblem(404, f"there are no examples for {name}: the service has no {path.name} beside the model")
     examples = _one_of_each(card.binarize)
     if examples.shape != card.shape or examples.levels != card.levels:
         raise HttpProblem(404, f"there are no examples for {name}: the digits do not fit it")
@@ -45,6 +62,28 @@ def add_noise(examples: ArrayData, example: int, noise: NoiseFamily, seed: int) 
     source = open_source(stream_key(seed, noise.tag, x), Stage.SHOW, 0, x.device)
     noisy: list[Any] = noise.sample(x, source, 1)[0].tolist()
     return noisy
+
+
+def _read_examples(card: ModelCard, path: Path) -> ArrayData:
+    """Read an ``.npz`` as `load_data` does. Its size is checked first: a small archive may hold large arrays."""
+    try:
+        with ZipFile(path) as archive:
+            size = sum(file.file_size for file in archive.infolist())
+    except (OSError, BadZipFile) as error:
+        raise BadData(str(path), f"is not an .npz file: {error}") from error
+    if size > _MOST_BYTES:
+        raise BadData(str(path), f"has {size:,} bytes of arrays, more than {_MOST_BYTES:,}")
+    examples = read_npz(str(path), "test", card.levels - 1)
+    if examples.shape != card.shape or examples.levels != card.levels:
+        needs = f"the model takes {list(card.shape)} with {card.levels}"
+        raise BadData(
+            str(path), f"has inputs of shape {list(examples.shape)} with {examples.levels} levels, and {needs}"
+        )
+    if not 1 <= len(examples.labels) <= _MOST_EXAMPLES:
+        raise BadData(str(path), f"has {len(examples.labels)} inputs, and must have 1 to {_MOST_EXAMPLES}")
+    if int(examples.labels.max()) >= card.num_classes:
+        raise BadData(str(path), f"has the class {int(examples.labels.max())}, outside of 0..{card.num_classes - 1}")
+    return examples
 
 
 @lru_cache(16)

@@ -11,7 +11,7 @@ from ellzero.serve.lookup.cost_estimates import check_seconds
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.settings import ServeSettings
-from ellzero.serve.voting.examples import make_model_noise
+from ellzero.serve.voting.examples import EXAMPLES_SUFFIX, make_model_noise
 from ellzero.serve.voting.request_models import CertifyRequest, VotingRequest
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.errors import BadModelFile, SchedulerFull, UnknownModel
@@ -126,6 +126,10 @@ class ModelRegistry:
         if name not in self._cards:
             raise HttpProblem(404, str(UnknownModel("model", name, tuple(self._cards))), field="model")
         return self._cards[name]
+
+    def examples_path(self, name: str) -> Path:
+        """Return where the examples of a model are, if there are any: beside its file."""
+        return find_model(name, *self._folders).with_name(name + EXAMPLES_SUFFIX)
 
     def serve(self, name: str) -> ServedModel:
         """Return a model, loaded now if this is its first use. Requests for other models do not wait for it."""

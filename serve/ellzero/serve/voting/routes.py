@@ -55,7 +55,7 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
 
     @router.get("/v1/examples", response_model=ExamplesAnswer, responses=problems(400, 404), summary="Example inputs")
     async def examples(query: Annotated[ExamplesRequest, Query()]) -> Response:
-        """Inputs to try a model on, one of each class, if the model's data is bundled with the service."""
+        """Inputs to try a model on: those in a file beside the model, or one of each class of the bundled digits."""
         return JsonResponse(await service.examples(query))
 
     @router.get("/v1/noisy", response_model=NoisyAnswer, responses=problems(400, 404), summary="An example with noise")

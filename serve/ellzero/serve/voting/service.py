@@ -31,7 +31,6 @@ from ellzero.serve.voting.request_models import MOST_SEED, ExamplesRequest, Nois
 
 if TYPE_CHECKING:
     from ellzero.serve.voting.model_registry import ModelRegistry, ServedModel
-    from ellzero.smoothing.models.card import ModelCard
     from ellzero.smoothing.sampling.batch_scheduler import PendingResult
 
 T = TypeVar("T")
@@ -78,13 +77,13 @@ class VotingService:
 
     async def examples(self, request: ExamplesRequest) -> ExamplesAnswer:
         """Return inputs to try a model on."""
-        card = (await self._get_registry()).card(request.model)
-        return await self._pool.run(_list_examples, request.model, card)
+        registry = await self._get_registry()
+        return await self._pool.run(_list_examples, registry, request)
 
     async def noisy(self, request: NoisyRequest) -> NoisyAnswer:
         """Return an example with noise."""
-        card = (await self._get_registry()).card(request.model)
-        return await self._pool.run(_make_noisy, request, card)
+        registry = await self._get_registry()
+        return await self._pool.run(_make_noisy, registry, request)
 
     async def start(self, request: VotingRequest, x: Any) -> VotingJob:
         """Start taking the votes of a request."""
@@ -255,10 +254,11 @@ class VotingService:
             self._store.write(job.id, asdict(report))
 
 
-def _list_examples(name: str, card: "ModelCard") -> ExamplesAnswer:
+def _list_examples(registry: "ModelRegistry", request: ExamplesRequest) -> ExamplesAnswer:
     from ellzero.serve.voting.examples import load_examples
 
-    examples = load_examples(name, card)
+    name = request.model
+    examples = load_examples(name, registry.card(name), registry.examples_path(name))
     inputs = examples.inputs(range(len(examples.labels))).tolist()
     listed = [
         Example(index, label, x) for index, (label, x) in enumerate(zip(examples.labels.tolist(), inputs, strict=True))
@@ -266,11 +266,13 @@ def _list_examples(name: str, card: "ModelCard") -> ExamplesAnswer:
     return ExamplesAnswer(model=name, data=examples.name, examples=listed)
 
 
-def _make_noisy(request: NoisyRequest, card: "ModelCard") -> NoisyAnswer:
+def _make_noisy(registry: "ModelRegistry", request: NoisyRequest) -> NoisyAnswer:
     from ellzero.serve.voting.examples import add_noise, load_examples, make_model_noise
 
+    card = registry.card(request.model)
     noise = make_model_noise(card, request.alpha)
-    x = add_noise(load_examples(request.model, card), request.example, noise, request.seed)
+    examples = load_examples(request.model, card, registry.examples_path(request.model))
+    x = add_noise(examples, request.example, noise, request.seed)
     return NoisyAnswer(
         model=request.model, index=request.example, x=x, noise=dict(noise.description()), seed=request.seed
     )
