@@ -1,4 +1,4 @@
-"""A service that notes what it was asked, as Fractions and numpy read it, and answers in the shapes of the API."""
+"""A service that records its requests, as Fractions and numpy read them, and answers in the shapes of the API."""
 
 import json
 from fractions import Fraction
@@ -15,10 +15,10 @@ CONVENTIONS = {"k": "k", "alpha": "alpha", "r": "r", "later": "a field of a late
 
 
 class Echo:
-    """``app``, and the questions that it ``asked`` got: queries, JSON bodies and arrays."""
+    """``app``, and the ``requests`` that it got: queries, JSON bodies and arrays."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.headers: list[dict[str, str]] = []
         routes = [
             Route("/v1/radius", self.radius, methods=["GET"]),
@@ -30,7 +30,7 @@ class Echo:
     async def radius(self, request: Request) -> Response:
         """The p that came back is the Fraction that arrived."""
         query = dict(request.query_params)
-        self.note(request, query)
+        self.record(request, query)
         answer: dict[str, Any] = {
             **dict.fromkeys(("radius", "threshold", "next_threshold", "margin", "count", "n", "p_lower")),
             **dict.fromkeys(("min_count", "next_min_count")),
@@ -48,21 +48,21 @@ class Echo:
         body = await request.body()
         if request.headers["content-type"] == "application/x-npy":
             array = np.load(BytesIO(body), allow_pickle=False)
-            self.note(request, (dict(request.query_params), array))
+            self.record(request, (dict(request.query_params), array))
             radii = (array * 1000 if array.dtype.kind == "f" else array).astype(np.int32)
             out = BytesIO()
             np.save(out, np.where(radii == 0, -1, radii).astype(np.int32))
             source = "computed" if 999 in radii else "table"
             return Response(out.getvalue(), media_type="application/x-npy", headers={"ellzero-source": source})
-        question = json.loads(body)
-        self.note(request, question)
-        values = [int(Fraction(p) * 1000) for p in question["p"]] if "p" in question else question["count"]
+        fields = json.loads(body)
+        self.record(request, fields)
+        values = [int(Fraction(p) * 1000) for p in fields["p"]] if "p" in fields else fields["count"]
         answer = {
             "radii": [value or None for value in values],
             "source": "computed" if 999 in values else "table",
-            "k": question["k"],
-            "alpha": str(Fraction(question["alpha"])),
-            "d": question["d"],
+            "k": fields["k"],
+            "alpha": str(Fraction(fields["alpha"])),
+            "d": fields["d"],
             "conventions": CONVENTIONS,
         }
         return JSONResponse(answer)
@@ -72,6 +72,6 @@ class Echo:
         problem = {"type": "urn:ellzero:problem:not-found", "status": 404, "detail": "no such page"}
         return JSONResponse(problem, 404, media_type="application/problem+json")
 
-    def note(self, request: Request, question: Any) -> None:
-        self.asked.append(question)
+    def record(self, request: Request, fields: Any) -> None:
+        self.requests.append(fields)
         self.headers.append(dict(request.headers))

@@ -57,7 +57,7 @@ class Scripted(socketserver.ThreadingTCPServer):
     def __init__(self, replies: Sequence[bytes | None]) -> None:
         super().__init__(("127.0.0.1", 0), _Reply)
         self.replies = list(replies)
-        self.asked: list[bytes] = []
+        self.requests: list[bytes] = []
 
     @property
     def url(self) -> str:
@@ -79,7 +79,7 @@ def scripted(*replies: bytes | None) -> Iterator[Scripted]:
 
 def http(status: int, body: bytes = b"", *headers: str) -> bytes:
     """An HTTP reply after which the connection is closed."""
-    lines = [f"HTTP/1.1 {status} Told", f"content-length: {len(body)}", "connection: close", *headers]
+    lines = [f"HTTP/1.1 {status} Reason", f"content-length: {len(body)}", "connection: close", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
@@ -95,7 +95,7 @@ class _Reply(socketserver.StreamRequestHandler):
             head += line
         length = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
         body = self.rfile.read(int(length[0].partition(b":")[2])) if length else b""
-        self.server.asked.append(head + body)
+        self.server.requests.append(head + body)
         replies = self.server.replies
         reply = replies.pop(0) if len(replies) > 1 else replies[0]
         if reply is not None:

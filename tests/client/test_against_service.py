@@ -80,10 +80,10 @@ def test_one_probability(service: Client, p: float | Fraction) -> None:
 def test_a_double_on_either_side_of_a_threshold(service: Client, r: int) -> None:
     """The least double that certifies r, and the one before."""
     least = service.thresholds(k=255, alpha="1/5", r_max=r).rows[r].min_p
-    asked = [least, float(np.nextafter(least, 0))]
-    assert [service.radius(p, k=255, alpha="1/5", d=D).radius for p in asked] == [r, r - 1]
-    assert service.radius(asked, k=255, alpha="1/5", d=D).radii == [r, r - 1]
-    assert service.radius(np.array([asked]), k=255, alpha="1/5", d=D).radii.tolist() == [[r, r - 1]]
+    values = [least, float(np.nextafter(least, 0))]
+    assert [service.radius(p, k=255, alpha="1/5", d=D).radius for p in values] == [r, r - 1]
+    assert service.radius(values, k=255, alpha="1/5", d=D).radii == [r, r - 1]
+    assert service.radius(np.array([values]), k=255, alpha="1/5", d=D).radii.tolist() == [[r, r - 1]]
     threshold = service.thresholds(k=255, alpha="1/5", r_max=r).rows[r].threshold
     assert service.radius(threshold, k=255, alpha="1/5", d=D).radius == radius(NOISE, threshold, D)
 
@@ -134,10 +134,10 @@ def test_thresholds(service: Client) -> None:
 
 
 def test_plans_and_comparisons_and_tables(service: Client) -> None:
-    found = plan(NOISE, 3, "0.99", "0.001", "0.9")
-    assert found is not None
+    planned = plan(NOISE, 3, "0.99", "0.001", "0.9")
+    assert planned is not None
     answer = service.plan(k=255, alpha=0.2, r=3, p="0.99")
-    assert (answer.n, answer.min_count, answer.r) == (found.n, found.min_count, 3)
+    assert (answer.n, answer.min_count, answer.r) == (planned.n, planned.min_count, 3)
     assert service.plan(k=255, alpha=0.2, n=1000, d=D, failure=0.01).r == reachable_radius(NOISE, 1000, "0.01", D)
     compared = service.compare(alpha=0.8, d=D, p="0.99", r_max=2)
     assert compared.discrete == radius(Noise(1, "0.8"), "0.99", D)
@@ -149,11 +149,11 @@ def test_plans_and_comparisons_and_tables(service: Client) -> None:
     assert service.ready()
 
 
-def test_with_a_service_and_without_the_answers_are_equal(service: Client) -> None:
+def test_answers_with_a_service_and_without_are_equal(service: Client) -> None:
     """To the last field, whatever the kind of number."""
     for p, p_b in [(0.48, 1e-170), ("0.48", "1/100"), (Decimal("0.4"), 0.1), (np.float32(0.99), None), (1, None)]:
-        question = {"p": p, "p_b": p_b, "k": np.int16(255), "alpha": 0.1, "d": np.int64(D)}
-        assert service.radius(**question) == LOCAL.radius(**question)  # type: ignore[call-overload]
+        arguments = {"p": p, "p_b": p_b, "k": np.int16(255), "alpha": 0.1, "d": np.int64(D)}
+        assert service.radius(**arguments) == LOCAL.radius(**arguments)  # type: ignore[call-overload]
     for plan_of in ({"r": 3, "p": 0.99}, {"r": 3, "p": 0.99, "power": 0.5, "failure": 0.01}, {"n": 1000, "d": D}):
         assert service.plan(k=255, alpha=0.2, **plan_of) == LOCAL.plan(k=255, alpha=0.2, **plan_of)
     assert service.compare(alpha=0.8, d=D, p=0.99, r_max=3) == LOCAL.compare(alpha=0.8, d=D, p=0.99, r_max=3)
@@ -175,7 +175,7 @@ def test_a_million_and_one_values(service: Client) -> None:
         assert answer.radii[at] == (-1 if certified is None else certified)
 
 
-def test_what_the_service_refuses(service: Client) -> None:
+def test_refusals_of_the_service_are_errors(service: Client) -> None:
     with pytest.raises(InvalidInput) as caught:
         service.radius("1.1", k=255, alpha="0.2", d=D)
     assert (caught.value.field, caught.value.value) == ("p", "1.1")
@@ -204,7 +204,7 @@ def test_api_keys() -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_asynchronously_on_a_socket_and_in_process(url: str, backend: str) -> None:
-    async def ask(client: AsyncClient) -> None:
+    async def call_all(client: AsyncClient) -> None:
         one = await client.radius(0.99, k=255, alpha=0.2, d=D)
         some = await client.radius([0.99, "0.5"], k=255, alpha=0.2, d=D)
         many = await client.radius(np.array([[0.99, 0.5]]), k=255, alpha=0.2, d=D)
@@ -221,16 +221,16 @@ def test_asynchronously_on_a_socket_and_in_process(url: str, backend: str) -> No
 
     async def everywhere() -> None:
         async with AsyncClient(url) as client:
-            await ask(client)
+            await call_all(client)
         if backend == "asyncio":  # as the service itself is
             async with in_process() as client:
-                await ask(client)
+                await call_all(client)
 
     anyio.run(everywhere, backend=backend)
 
 
 @pytest.mark.parametrize(
-    "question",
+    "options",
     [
         "--p 0.99 --k 255 --alpha 0.2 --d 784",
         "--p 99/100 --k 255 --alpha 1/5 --d 784",
@@ -242,14 +242,16 @@ def test_asynchronously_on_a_socket_and_in_process(url: str, backend: str) -> No
         "--count 100 --n 1000 --failure 1e-9 --k 255 --alpha 0.2 --d 784",
     ],
 )
-def test_the_command_says_the_same_by_a_service(ellzero: Ellzero, url: str, question: str) -> None:
+def test_the_command_prints_the_same_with_a_service_and_without(ellzero: Ellzero, url: str, options: str) -> None:
     for output in ("", " --json"):
-        local, remote = ellzero(f"radius {question}{output}"), ellzero(f"radius {question}{output} --server {url}")
+        local, remote = ellzero(f"radius {options}{output}"), ellzero(f"radius {options}{output} --server {url}")
         assert local.code == 0
         assert remote == local
 
 
-def test_the_command_has_what_a_service_tells(ellzero: Ellzero, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_takes_the_service_from_the_environment(
+    ellzero: Ellzero, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ELLZERO_SERVER", url)
     two = "radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 784"
     assert ellzero(two).out == "p = 0.48 against at most 0.01 for every other class\n2\n"
@@ -257,7 +259,7 @@ def test_the_command_has_what_a_service_tells(ellzero: Ellzero, url: str, monkey
 
 
 @pytest.mark.parametrize(
-    "question",
+    "options",
     [
         "--p 1.1 --k 255 --alpha 0.2 --d 784",
         "--p x --k 255 --alpha 0.2 --d 784",
@@ -267,13 +269,13 @@ def test_the_command_has_what_a_service_tells(ellzero: Ellzero, url: str, monkey
         "--p 0.9 --k 0 --alpha 0.2 --d 784",
     ],
 )
-def test_the_command_refuses_what_it_refuses_without_a_service(ellzero: Ellzero, url: str, question: str) -> None:
-    local, remote = ellzero(f"radius {question}"), ellzero(f"radius {question} --server {url}")
+def test_the_command_refuses_the_same_with_a_service_and_without(ellzero: Ellzero, url: str, options: str) -> None:
+    local, remote = ellzero(f"radius {options}"), ellzero(f"radius {options} --server {url}")
     assert remote.code == 2
     assert remote == local
 
 
-def test_the_command_finds_its_key_in_the_environment(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_takes_its_key_from_the_environment(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {"tests": ApiKey(sha256=hashlib.sha256(KEY.encode()).hexdigest())}
     with serving(create_app(ServeSettings(api_keys=keys, log_level="error"))) as url:
         command = f"radius --p 0.99 --k 255 --alpha 0.2 --d 784 --server {url}"

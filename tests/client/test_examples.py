@@ -60,9 +60,9 @@ async def asynchronous(client: AsyncClient) -> None:
 
 
 def example() -> str:
-    found = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert found is not None
-    return found[1]
+    match = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert match is not None
+    return match[1]
 
 
 def test_mypy_accepts_right_uses_and_refuses_each_wrong_one(tmp_path: Path) -> None:

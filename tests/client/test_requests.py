@@ -13,12 +13,17 @@ from ellzero.client import Client, RadiiArray, RadiusAnswer, UnsendableValue
 from ellzero.tables import LocalClient
 
 NOISE = {"k": 255, "d": 784}
+
 doubles = st.floats(0.0, 1.0) | st.sampled_from([5e-324, 1e-300])
+
 fractions = st.fractions(0, 1, max_denominator=10**90)
+
 decimals = st.decimals(0, 1, allow_nan=False, allow_infinity=False) | st.builds(
     lambda digits, places: Decimal(digits).scaleb(-places), st.integers(0, 10**60), st.integers(61, 180)
 )
+
 numbers = doubles | fractions | decimals | st.sampled_from([0, 1, 5e-5, Fraction(1, 3), Decimal("1E-20")])
+
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
@@ -35,11 +40,11 @@ def test_a_number_in_a_query_arrives_as_that_rational(client: Client, p: float, 
 @given(st.lists(numbers | st.floats(0, 1), min_size=1))
 def test_the_numbers_of_a_list_arrive_as_those_rationals(client: Client, echo: Echo, p: list[float]) -> None:
     """Tiny doubles too: JSON has them as numbers."""
-    echo.asked.clear()
+    echo.requests.clear()
     client.radius(p, p_b=p, alpha="0.2", **NOISE)
-    (question,) = echo.asked
-    assert [Fraction(value) for value in question["p"]] == [Fraction(value) for value in p]
-    assert question["p_b"] == question["p"]
+    (fields,) = echo.requests
+    assert [Fraction(value) for value in fields["p"]] == [Fraction(value) for value in p]
+    assert fields["p_b"] == fields["p"]
 
 
 @shared
@@ -53,35 +58,20 @@ def test_a_float_alpha_and_failure_stand_for_their_shortest_decimals(client: Cli
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
-def test_numpy_s_numbers_are_numbers(client: Client, echo: Echo, kind: type) -> None:
+def test_numpy_scalars_are_numbers(client: Client, echo: Echo, kind: type) -> None:
     p = kind("0.1")
     exact = str(Fraction(*map(int, p.as_integer_ratio())))
     answer: RadiusAnswer = client.radius(p, k=np.int16(255), d=np.int64(784), alpha=p)  # type: ignore[call-overload]
     assert (answer.p, answer.alpha, answer.k) == (exact, "1/10", 255)
     client.radius([p], alpha="0.1", **NOISE)
-    assert Fraction(echo.asked[-1]["p"][0]) == Fraction(exact)
+    assert Fraction(echo.requests[-1]["p"][0]) == Fraction(exact)
 
 
 def test_text_is_sent_as_it_is(client: Client, echo: Echo) -> None:
     client.radius("0.9900", alpha=" 1/5 ", **NOISE)
-    assert echo.asked == [{"p": "0.9900", "alpha": " 1/5 ", "k": "255", "d": "784"}]
+    assert echo.requests == [{"p": "0.9900", "alpha": " 1/5 ", "k": "255", "d": "784"}]
     client.radius("1e+0", alpha="2e-1", **NOISE)
-    assert echo.asked[1]["p"] == "1e+0", "the plus sign of an exponent survives the query"
-
-
-def test_the_decimals_and_doubles_of_an_answer_are_exact(client: Client) -> None:
-    import httpx2
-
-    from ellzero.client._responses import read_answer
-    from ellzero.core.schemas import ThresholdRow
-
-    @given(st.floats(0, 1), st.integers(0, 10**40))
-    def rows(min_p: float, digits: int) -> None:
-        threshold = Decimal(digits).scaleb(-40)
-        reply = httpx2.Response(200, json={"r": 1, "threshold": str(threshold), "exact": True, "min_p": min_p})
-        assert read_answer(reply, ThresholdRow) == ThresholdRow(1, threshold, True, min_p)
-
-    rows()
+    assert echo.requests[1]["p"] == "1e+0", "the plus sign of an exponent survives the query"
 
 
 @pytest.mark.parametrize(
@@ -110,15 +100,15 @@ def test_the_decimals_and_doubles_of_an_answer_are_exact(client: Client) -> None
         ({"p": 0.9, "k": 10**1000}, "k must be an integer"),
     ],
 )
-def test_what_no_request_can_carry_is_said_before_any_is_sent(
+def test_values_that_cannot_be_sent_are_refused_before_any_request(
     client: Client, echo: Echo, arguments: dict[str, object], message: str
 ) -> None:
-    ask = {"k": 255, "alpha": "0.2", "d": 784, **arguments}
+    call = {"k": 255, "alpha": "0.2", "d": 784, **arguments}
     with pytest.raises(UnsendableValue) as caught:
-        client.radius(**ask)  # type: ignore[call-overload]
+        client.radius(**call)  # type: ignore[call-overload]
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
-    assert echo.asked == []
+    assert echo.requests == []
 
 
 @pytest.mark.parametrize(
@@ -132,8 +122,8 @@ def test_what_no_request_can_carry_is_said_before_any_is_sent(
         ({"count": 1, "n": 2, "p_b": 0.1}, "p_b must be given with p only; got 0.1"),
     ],
 )
-def test_a_question_is_about_one_thing(client: Client, arguments: dict[str, object], message: str) -> None:
-    """StepCallback in the same words with a service and without."""
+def test_a_radius_needs_one_kind_of_evidence(client: Client, arguments: dict[str, object], message: str) -> None:
+    """And the message is the same with a service and without."""
     with pytest.raises(UnsendableValue, match=f"^{message}$"):
         client.radius(alpha="0.2", **NOISE, **arguments)  # type: ignore[call-overload]
     with pytest.raises(InvalidInput, match=f"^{message}$"):
@@ -152,7 +142,7 @@ def test_arrays_of_any_shape_and_width(client: Client, echo: Echo, shape: tuple[
         array = np.asarray(values, kind)
         answer = client.radius(count=array, n=9, failure=0.01, alpha="0.2", **NOISE)
         expected = values
-    query, sent = echo.asked[0]
+    query, sent = echo.requests[0]
     assert sent.dtype == (np.float64 if "f" in np.dtype(kind).str else np.int64)
     assert np.array_equal(sent, array.ravel()), "values widen exactly, in C order"
     assert query == {"k": "255", "d": "784", "alpha": "0.2"} | (
@@ -174,25 +164,25 @@ def test_a_p_b_for_each_p_of_an_array(client: Client, echo: Echo) -> None:
     answer = client.radius(p, p_b=p / 2, alpha="0.2", **NOISE)
     assert answer.radii.tolist() == [[500, 750], [250, -1]]
     assert answer.radii.dtype == np.int32
-    assert echo.asked[0]["p_b"] == [0.25, 0.375, 0.125, 0.0]
+    assert echo.requests[0]["p_b"] == [0.25, 0.375, 0.125, 0.0]
     assert client.radius(p[0], p_b=["1/5", 0], alpha="0.2", **NOISE).radii.tolist() == [500, 750]
     assert client.radius([0.5, 1], p_b=p[0], alpha="0.2", **NOISE).radii == [500, 1000]
 
 
-def test_millions_of_values_are_asked_about_in_several_requests(client: Client, echo: Echo) -> None:
+def test_large_arrays_are_split_into_several_requests(client: Client, echo: Echo) -> None:
     counts = np.arange(2_000_001, dtype=np.int64).reshape(3, -1) % 998
     answer = client.radius(count=counts, n=1000, alpha="0.2", **NOISE)
-    assert [len(array) for _, array in echo.asked] == [1_000_000, 1_000_000, 1]
+    assert [len(array) for _, array in echo.requests] == [1_000_000, 1_000_000, 1]
     assert np.array_equal(answer.radii, np.where(counts == 0, -1, counts))
     assert answer.source == "table"
     counts[-1, -1] = 999
     assert client.radius(count=counts, n=1000, alpha="0.2", **NOISE).source == "computed", "as one of the parts was"
 
 
-def test_long_lists_are_asked_about_in_several_requests(client: Client, echo: Echo) -> None:
+def test_long_lists_are_split_into_several_requests(client: Client, echo: Echo) -> None:
     counts = [value % 998 for value in range(80_001)]
     answer = client.radius(count=counts, n=1000, alpha="0.2", **NOISE)
-    assert [len(question["count"]) for question in echo.asked] == [40_000, 40_000, 1]
+    assert [len(fields["count"]) for fields in echo.requests] == [40_000, 40_000, 1]
     assert answer.radii == [value or None for value in counts]
     assert answer.source == "table"
     assert client.radius(count=(*counts, 999), n=1000, alpha="0.2", **NOISE).source == "computed"
