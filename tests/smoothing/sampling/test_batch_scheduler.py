@@ -1,4 +1,4 @@
-"""A scheduler: callers share a model, nobody waits for ever, and a task that cannot be voted on harms no other."""
+"""The batch scheduler: callers share a model, nobody waits for ever, and a task that fails harms no other."""
 
 import threading
 import time
@@ -56,18 +56,19 @@ def untimed(result: Any) -> Certified:
 
 def test_callers_share_batches_and_get_what_they_would_alone() -> None:
     classifier, batches = classifier_of(Gate()), []
-    scheduler = BatchScheduler(
-        classifier.sampler, 100, SchedulerObserver(batch=lambda samples, room: batches.append((samples, room)))
-    )
-    asked = [(x, settings(100 + 37 * seed, seed)) for seed, x in enumerate(inputs(12))]
-    pending = [scheduler.submit([classifier.task(x, each)])[0] for x, each in asked]
+    waits: list[float] = []
+    observer = SchedulerObserver(lambda samples, capacity: batches.append((samples, capacity)), waits.append)
+    scheduler = BatchScheduler(classifier.sampler, 100, observer)
+    queries = [(x, settings(100 + 37 * seed, seed)) for seed, x in enumerate(inputs(12))]
+    futures = [scheduler.submit([classifier.task(x, each)])[0] for x, each in queries]
     alone = classifier_of(Counting(8, 3))
-    for entry, (x, each) in zip(pending, asked, strict=True):
+    for future, (x, each) in zip(futures, queries, strict=True):
         (expected,) = alone.certify_many([x], each)
-        assert untimed(entry.future.result(PATIENCE)) == untimed(expected)
-        assert entry.waiting_seconds >= 0
+        assert untimed(future.result(PATIENCE)) == untimed(expected)
     scheduler.close()
-    assert sum(samples for samples, _ in batches) == sum(20 + each.n for _, each in asked)
+    assert len(waits) == 12
+    assert min(waits) >= 0
+    assert sum(samples for samples, _ in batches) == sum(20 + each.n for _, each in queries)
     assert max(samples for samples, _ in batches) > 120  # more than any input's selection
     assert scheduler.votes_per_second is not None
 
@@ -80,7 +81,7 @@ def test_noises_of_different_kinds_share_batches() -> None:
         CertifyTask(classifier.levels(inputs(1)[0]), noise, 3, settings(50))
         for noise in (NOISE, GaussianNoise("1/2", k=3), DiscreteNoise(3, "0.4"))
     ]
-    results = [entry.future.result(PATIENCE) for entry in scheduler.submit(list(tasks))]
+    results = [future.result(PATIENCE) for future in scheduler.submit(list(tasks))]
     scheduler.close()
     assert [result.noise["family"] for result in results] == ["discrete", "gaussian", "discrete"]
 
@@ -91,8 +92,8 @@ def test_a_short_vote_does_not_wait_for_a_long_one() -> None:
     long, short = inputs(2)
     (slow,) = scheduler.submit([classifier.task(long, settings(2_000_000))])
     (fast,) = scheduler.submit([classifier.task(short, settings(100))])
-    fast.future.result(PATIENCE)
-    assert not slow.future.done()
+    fast.result(PATIENCE)
+    assert not slow.done()
     slow.cancel()
     scheduler.close()
 
@@ -100,23 +101,23 @@ def test_a_short_vote_does_not_wait_for_a_long_one() -> None:
 def test_a_cancelled_vote_ends_and_makes_room() -> None:
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 1)
-    (entry,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10_000_000))])
+    (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10_000_000))])
     with pytest.raises(SchedulerFull, match="1 inputs are in progress, and the limit is 1"):
         scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
     assert scheduler.votes_open > 0
-    entry.cancel()
+    future.cancel()
     with pytest.raises(CancelledError):
-        entry.future.result(0)
+        future.result(0)
     for _ in range(1_000):
         if not len(scheduler):
             break
         threading.Event().wait(0.01)
     (again,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
-    assert again.future.result(PATIENCE).n == 10
+    assert again.result(PATIENCE).n == 10
     scheduler.close()
 
 
-def test_a_hall_that_is_full_takes_all_of_a_request_or_none() -> None:
+def test_a_full_scheduler_accepts_all_tasks_of_a_request_or_none() -> None:
     model = Gate()
     classifier = classifier_of(model)
     scheduler = BatchScheduler(classifier.sampler, 3)
@@ -137,29 +138,29 @@ def test_an_input_on_which_the_model_fails_harms_no_other() -> None:
     certain = DiscreteNoise(3, "999999/1000000")  # so that the threes stay
     bad = CertifyTask(torch.full((8,), 3, dtype=torch.uint8), certain, 3, settings(50))
     good = [classifier.task(x, settings(300)) for x in inputs(3)]
-    pending = scheduler.submit([good[0], bad, *good[1:]])
+    futures = scheduler.submit([good[0], bad, *good[1:]])
     model.open.set()
-    wait([entry.future for entry in pending], PATIENCE)
+    wait(futures, PATIENCE)
     with pytest.raises(ModelFailed, match="all threes"):
-        pending[1].future.result(0)
+        futures[1].result(0)
     (expected,) = classifier_of(Counting(8, 3)).certify_many([inputs(3)[0]], settings(300))
-    assert untimed(pending[0].future.result(0)) == untimed(expected)
-    assert all(pending[place].future.result(0).n == 300 for place in (2, 3))
+    assert untimed(futures[0].result(0)) == untimed(expected)
+    assert all(futures[place].result(0).n == 300 for place in (2, 3))
     scheduler.close()
 
 
-def test_who_waits_in_a_hall_that_closes_is_told() -> None:
+def test_open_tasks_fail_when_the_scheduler_closes() -> None:
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 10)
-    (entry,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10_000_000))])
+    (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10_000_000))])
     scheduler.close()
     with pytest.raises(SchedulerClosed):
-        entry.future.result(PATIENCE)
+        future.result(PATIENCE)
     with pytest.raises(SchedulerClosed):
         scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
 
 
-def test_a_hall_closes_soon_though_its_model_fails() -> None:
+def test_a_scheduler_closes_soon_although_its_model_fails() -> None:
     """Not after each of its tasks was tried alone."""
     started, calls = threading.Event(), []
 
@@ -172,31 +173,31 @@ def test_a_hall_closes_soon_though_its_model_fails() -> None:
 
     classifier = classifier_of(Failing())
     scheduler = BatchScheduler(classifier.sampler, 200)
-    pending = scheduler.submit([classifier.task(x, settings(10_000)) for x in inputs(100)])
+    futures = scheduler.submit([classifier.task(x, settings(10_000)) for x in inputs(100)])
     assert started.wait(PATIENCE)
     scheduler.close()
     assert len(calls) < 20
-    assert all(entry.future.exception(PATIENCE) is not None for entry in pending)
-    assert isinstance(pending[-1].future.exception(), SchedulerClosed)
+    assert all(future.exception(PATIENCE) is not None for future in futures)
+    assert isinstance(futures[-1].exception(), SchedulerClosed)
 
 
-def test_a_hall_that_retires_ends_what_it_began_and_takes_no_more() -> None:
+def test_a_retired_scheduler_finishes_its_tasks_and_accepts_no_more() -> None:
     gate = Gate()
     gate.open.clear()
     classifier = classifier_of(gate)
     scheduler = BatchScheduler(classifier.sampler, 10)
-    (entry,) = scheduler.submit([classifier.task(inputs(1)[0], settings(5_000))])
+    (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(5_000))])
     scheduler.retire()
     with pytest.raises(SchedulerClosed):
         scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
     gate.open.set()
     (expected,) = classifier_of(Counting(8, 3)).certify_many(inputs(1), settings(5_000))
-    assert untimed(entry.future.result(PATIENCE)) == untimed(expected)
+    assert untimed(future.result(PATIENCE)) == untimed(expected)
     scheduler.close()
     assert len(scheduler) == 0
 
 
-def test_a_model_that_fails_once_is_asked_again() -> None:
+def test_a_model_that_failed_once_is_run_again() -> None:
     """Samples of a batch that failed are drawn again, the same ones."""
     failures = iter([True, False])
 
@@ -220,32 +221,32 @@ def test_a_model_that_fails_once_is_asked_again() -> None:
     assert untimed(again) == untimed(expected)
 
 
-def test_a_ballot_whose_look_fails_harms_no_other() -> None:
+def test_a_task_whose_stopping_rule_fails_harms_no_other() -> None:
     class Broken(CertifyTask):
-        def _look(self) -> None:
+        def _check_votes(self) -> None:
             raise ArithmeticError("it does not add up")
 
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 10)
     xs = inputs(3)
     broken = Broken(classifier.levels(xs[0]), NOISE, 3, settings(50))
-    pending = scheduler.submit([classifier.task(xs[1], settings(50)), broken, classifier.task(xs[2], settings(50))])
+    futures = scheduler.submit([classifier.task(xs[1], settings(50)), broken, classifier.task(xs[2], settings(50))])
     with pytest.raises(ArithmeticError, match="it does not add up"):
-        pending[1].future.result(PATIENCE)
-    assert {pending[place].future.result(PATIENCE).n for place in (0, 2)} == {50}
+        futures[1].result(PATIENCE)
+    assert {futures[place].result(PATIENCE).n for place in (0, 2)} == {50}
     scheduler.close()
 
 
-def test_a_ballot_that_can_never_go_on_is_ended() -> None:
+def test_a_task_that_can_never_go_on_is_ended() -> None:
     class Stuck(CertifyTask):
-        def take(self, most: int, split: bool) -> None:
+        def claim(self, most: int, split: bool) -> None:
             return None
 
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 10)
-    (entry,) = scheduler.submit([Stuck(classifier.levels(inputs(1)[0]), NOISE, 3, settings(50))])
+    (future,) = scheduler.submit([Stuck(classifier.levels(inputs(1)[0]), NOISE, 3, settings(50))])
     with pytest.raises(ArithmeticError, match="a vote that cannot go on"):
-        entry.future.result(PATIENCE)
+        future.result(PATIENCE)
     scheduler.close()
 
 
@@ -257,7 +258,7 @@ def test_a_model_that_would_end_the_process_ends_its_votes_only() -> None:
     classifier = classifier_of(Quitting())
     scheduler = BatchScheduler(classifier.sampler, 10)
     for _ in range(2):
-        (entry,) = scheduler.submit([classifier.task(inputs(1)[0], settings(50))])
+        (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(50))])
         with pytest.raises(ModelFailed, match="the model raised KeyboardInterrupt"):
-            entry.future.result(PATIENCE)
+            future.result(PATIENCE)
     scheduler.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,20 +19,28 @@ from ellzero.serve.voting.request_models import CertifyRequest, VotingRequest
 
 if TYPE_CHECKING:
     from ellzero.serve.voting.model_registry import ServedModel
-    from ellzero.smoothing.sampling.batch_scheduler import PendingResult
+    from ellzero.smoothing.sampling.sampling_task import SamplingTask
 
 
 class VotingJob:
     """The votes of one request."""
 
-    def __init__(self, request: VotingRequest, model: "ServedModel", pending: "list[PendingResult]", seed: int) -> None:
+    def __init__(
+        self,
+        request: VotingRequest,
+        model: "ServedModel",
+        tasks: "list[SamplingTask[Any]]",
+        futures: "list[Future[Any]]",
+        seed: int,
+    ) -> None:
         self.id = uuid4().hex
-        self.request, self.model, self.pending, self.seed = request, model, pending, seed
+        self.request, self.model, self.seed = request, model, seed
+        self.tasks, self.futures = tasks, futures
         self.started = time.monotonic()
         self.published = False  # whether a client may know its id
         self.ended: float | None = None
         self.watcher: asyncio.Task[None] | None = None  # writes its record once it is published
-        self.finished = asyncio.gather(*(asyncio.wrap_future(one.future) for one in pending), return_exceptions=True)
+        self.finished = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
 
     @property
     def seconds(self) -> float:
@@ -42,11 +51,11 @@ class VotingJob:
     def state(self) -> tuple[JobState, str | None]:
         """Return the state, and the reason if the job failed or was cancelled."""
         if not self.finished.done():
-            return ("running" if any(one.first_votes for one in self.pending) else "waiting"), None
-        for one in self.pending:
-            if one.future.cancelled():
+            return ("running" if any(task.done for task in self.tasks) else "waiting"), None
+        for future in self.futures:
+            if future.cancelled():
                 return "cancelled", "it was cancelled"
-            if (error := one.future.exception()) is not None:
+            if (error := future.exception()) is not None:
                 return "failed", str(error)
         return "done", None
 
@@ -55,17 +64,17 @@ class VotingJob:
         """Return whether it ended because the service did."""
         from ellzero.smoothing.errors import SchedulerClosed
 
-        ended = [one.future for one in self.pending if one.future.done() and not one.future.cancelled()]
+        ended = [future for future in self.futures if future.done() and not future.cancelled()]
         return any(isinstance(future.exception(), SchedulerClosed) for future in ended)
 
     def cancel(self) -> None:
         """Take no more votes."""
-        for one in self.pending:
-            one.cancel()
+        for future in self.futures:
+            future.cancel()
 
     def result(self) -> CertifyAnswer | PredictAnswer:
         """Return the answer of a job that is done."""
-        results = [one.future.result() for one in self.pending]
+        results = [future.result() for future in self.futures]
         if isinstance(self.request, CertifyRequest):
             return self._certify_answer(self.request, results)
         return self._predict_answer(results)
@@ -73,8 +82,8 @@ class VotingJob:
     def report(self) -> JobAnswer:
         """Return the job as it is now, with its answer once it is done."""
         state, reason = self.state
-        done = sum(one.task.done for one in self.pending)
-        total = sum(one.task.total for one in self.pending)
+        done = sum(task.done for task in self.tasks)
+        total = sum(task.total for task in self.tasks)
         report = JobAnswer(
             id=self.id,
             kind="certify" if isinstance(self.request, CertifyRequest) else "predict",
@@ -82,7 +91,7 @@ class VotingJob:
             model=self.model.name,
             votes=done,
             votes_at_most=total,
-            counts=[list(one.task.counts) for one in self.pending],
+            counts=[list(task.counts) for task in self.tasks],
             seconds=self.seconds,
             eta_seconds=self._estimate_seconds_left(total - done) if state in ("waiting", "running") else None,
             reason=reason,
@@ -97,7 +106,7 @@ class VotingJob:
     def _estimate_seconds_left(self, votes: int) -> float | None:
         """Estimate the time for so many votes; other requests share the model meanwhile."""
         scheduler = self.model.scheduler
-        share = max(1.0, len(scheduler) / len(self.pending))
+        share = max(1.0, len(scheduler) / len(self.tasks))
         return None if scheduler.votes_per_second is None else votes * share / scheduler.votes_per_second
 
     def _certify_answer(self, request: CertifyRequest, results: list[Any]) -> CertifyAnswer:

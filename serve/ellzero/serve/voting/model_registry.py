@@ -1,6 +1,7 @@
 """The models of a service: known by their cards, loaded on first use. Needs torch."""
 
 import logging
+from concurrent.futures import Future
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,7 +21,7 @@ from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model, load_model, model_names
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.noise.registry import make_noise
-from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, PendingResult, SchedulerObserver
+from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 
 MOST_INPUTS = 256
@@ -61,7 +62,7 @@ class ServedModel:
         settings, d = task.settings, task.noise.dimension(task.x.shape)
         return check_seconds(task.noise.noise, settings.n, settings.failure, d, settings.runner_up)
 
-    def submit(self, tasks: list[SamplingTask[Any]]) -> list[PendingResult]:
+    def submit(self, tasks: list[SamplingTask[Any]]) -> "list[Future[Any]]":
         """Take the votes of all of these tasks, or refuse them with 429."""
         try:
             return self.scheduler.submit(tasks)

@@ -5,6 +5,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,7 +32,6 @@ from ellzero.serve.voting.request_models import MOST_SEED, ExamplesRequest, Nois
 
 if TYPE_CHECKING:
     from ellzero.serve.voting.model_registry import ModelRegistry, ServedModel
-    from ellzero.smoothing.sampling.batch_scheduler import PendingResult
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class VotingService:
         seed = secrets.randbelow(MOST_SEED + 1) if request.seed is None else request.seed
         tasks = await self._pool.run(model.make_tasks, request, x, seed)
         self._check_limits(sum(task.total for task in tasks), len(tasks), model.estimate_check_seconds(tasks[0]))
-        job = VotingJob(request, model, self._submit(model, tasks), seed)
+        job = VotingJob(request, model, tasks, self._submit(model, tasks), seed)
         self._jobs[job.id] = job
         job.finished.add_done_callback(lambda _: self._finish(job))
         return job
@@ -212,7 +212,7 @@ class VotingService:
             detail = f"with this alpha and n, computing radii would take about {duration}; ask for less"
             raise HttpProblem(422, detail, "too-costly", limit_seconds=settings.max_seconds)
 
-    def _submit(self, model: "ServedModel", tasks: list[Any]) -> "list[PendingResult]":
+    def _submit(self, model: "ServedModel", tasks: list[Any]) -> "list[Future[Any]]":
         from ellzero.smoothing.errors import SchedulerClosed
 
         try:

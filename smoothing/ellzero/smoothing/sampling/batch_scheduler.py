@@ -1,6 +1,6 @@
-"""A scheduler where votes are taken: one thread and one model for all tasks that come and go.
+"""One thread and one model for the sampling tasks of all callers.
 
-Tasks of different callers share batches, each in its turn, so that a long one does not keep short ones waiting.
+Tasks of different callers share batches and take turns, so that a long task does not keep short ones waiting.
 """
 
 import logging
@@ -21,39 +21,31 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class PendingResult:
-    """A task in a scheduler. ``future`` has its result, or why there is none."""
+class _Entry:
+    """A task in the queue. ``future`` gets its result, or the error that ended it."""
 
     task: SamplingTask[Any]
     future: "Future[Any]" = field(default_factory=Future)
     submitted_at: float = field(default_factory=time.monotonic)
-    first_votes: float | None = None
-
-    def cancel(self) -> None:
-        """Nobody wants the result any more. A batch that is under way ends; no other is begun for it."""
-        self.future.cancel()
-
-    @property
-    def waiting_seconds(self) -> float:
-        """The seconds from coming to the first votes, so far."""
-        return (self.first_votes or time.monotonic()) - self.submitted_at
+    has_votes: bool = False
 
 
 @dataclass(frozen=True)
 class SchedulerObserver:
-    """StepCallback of what goes on, from the scheduler's thread."""
+    """Called from the scheduler's thread: with the samples and the capacity of each batch, and with the seconds that
+    each task waited for its first votes."""
 
-    batch: Callable[[int, int], None] = lambda samples, room: None
+    batch: Callable[[int, int], None] = lambda samples, capacity: None
     first_votes: Callable[[float], None] = lambda seconds: None
 
 
 class BatchScheduler:
-    """Takes the votes of at most ``most`` tasks at once; more are refused with ``SchedulerFull``."""
+    """Runs at most ``most`` tasks at once; more are refused with ``SchedulerFull``."""
 
     def __init__(self, sampler: NoisySampler, most: int, observer: SchedulerObserver | None = None) -> None:
         self._sampler, self._most = sampler, most
         self._observer = observer or SchedulerObserver()
-        self._pending: list[PendingResult] = []
+        self._queue: list[_Entry] = []
         self._changed = Condition()
         self._closing = self._retired = False
         self._votes = 0
@@ -63,98 +55,101 @@ class BatchScheduler:
 
     def __len__(self) -> int:
         """How many tasks are open."""
-        return len(self._pending)
+        return len(self._queue)
 
     @property
     def votes_per_second(self) -> float | None:
-        """How fast votes have come so far; None before the first."""
+        """The mean rate of votes so far; None before the first."""
         return self._votes / self._seconds if self._seconds else None
 
     @property
     def votes_open(self) -> int:
-        """At most how many votes the open tasks still want."""
+        """The most votes that the open tasks may still need."""
         with self._changed:
-            return sum(entry.task.total - entry.task.done for entry in self._pending)
+            return sum(entry.task.total - entry.task.done for entry in self._queue)
 
-    def submit(self, tasks: list[SamplingTask[Any]]) -> list[PendingResult]:
-        """Take the votes of all of these, or of none."""
+    def submit(self, tasks: list[SamplingTask[Any]]) -> "list[Future[Any]]":
+        """Accept all of these tasks or none, and return a future for the result of each.
+
+        A future that is cancelled ends its task: the batch in progress is finished, and no other is drawn for it.
+        """
         with self._changed:
             if self._closing or self._retired:
                 raise SchedulerClosed
-            if len(self._pending) + len(tasks) > self._most:
-                raise SchedulerFull(len(self._pending), self._most)
-            pending = [PendingResult(task) for task in tasks]
-            self._pending.extend(pending)
+            if len(self._queue) + len(tasks) > self._most:
+                raise SchedulerFull(len(self._queue), self._most)
+            entries = [_Entry(task) for task in tasks]
+            self._queue.extend(entries)
             self._changed.notify()
-        return pending
+        return [entry.future for entry in entries]
 
     def retire(self) -> None:
-        """Take no more tasks, and end when the open ones have their results."""
+        """Accept no more tasks, and end once the open ones have their results."""
         with self._changed:
             self._retired = True
             self._changed.notify()
 
     def close(self) -> None:
-        """End after the batch under way; whoever still waits is told ``SchedulerClosed``."""
+        """End after the batch in progress; tasks that are still open fail with ``SchedulerClosed``."""
         with self._changed:
             self._closing = True
             self._changed.notify()
         self._thread.join()
 
     def _run(self) -> None:
-        while (pending := self._next()) is not None:
+        while (entries := self._next()) is not None:
             try:
                 start = time.perf_counter()
                 with cancel_when(lambda: self._closing):
-                    served = self._sampler.step([entry.task for entry in pending])
+                    served = self._sampler.step([entry.task for entry in entries])
                 self._seconds += time.perf_counter() - start
                 if served:
-                    self._settle_finished(pending, served)
-                else:  # every open task can use samples: one that cannot would be asked for ever
-                    _settle(pending[0], Inconsistent("a vote that cannot go on"))
+                    self._settle_finished(entries, served)
+                else:  # every open task can use samples: one that cannot would stay in the queue for ever
+                    _settle(entries[0], Inconsistent("a vote that cannot go on"))
             except StoppingRuleFailed as failed:
-                self._settle_failures(pending, failed)
+                self._settle_failures(entries, failed)
             except BaseException as error:
-                self._retry_alone(pending, _as_error(error))
-        for entry in self._pending:
+                self._retry_alone(entries, _as_error(error))
+        for entry in self._queue:
             _settle(entry, SchedulerClosed())
-        self._pending.clear()
+        self._queue.clear()
 
-    def _next(self) -> list[PendingResult] | None:
-        """The open pending, another one first each time; None at the end."""
+    def _next(self) -> list[_Entry] | None:
+        """Wait for open tasks and return them, a different one first each time; None at the end."""
         with self._changed:
             while True:
-                self._pending = [entry for entry in self._pending if not entry.future.done()]
+                self._queue = [entry for entry in self._queue if not entry.future.done()]
                 if self._closing:
                     return None
-                if self._pending:
-                    self._pending.append(self._pending.pop(0))
-                    return list(self._pending)
+                if self._queue:
+                    self._queue.append(self._queue.pop(0))
+                    return list(self._queue)
                 if self._retired:
                     return None
                 self._changed.wait()
 
-    def _settle_finished(self, pending: list[PendingResult], served: list[SamplingTask[Any]]) -> None:
-        chosen = {id(task) for task in served}
+    def _settle_finished(self, entries: list[_Entry], served: list[SamplingTask[Any]]) -> None:
+        served_ids = {id(task) for task in served}
         self._votes += self._sampler.last_batch
         self._observer.batch(self._sampler.last_batch, self._sampler.batch_size or self._sampler.last_batch)
-        for entry in pending:
-            if id(entry.task) in chosen and entry.first_votes is None:
-                entry.first_votes = time.monotonic()
-                self._observer.first_votes(entry.waiting_seconds)
+        for entry in entries:
+            if id(entry.task) in served_ids and not entry.has_votes:
+                entry.has_votes = True
+                self._observer.first_votes(time.monotonic() - entry.submitted_at)
             result = entry.task.result()
             if result is not None:
                 _settle(entry, result)
 
-    def _retry_alone(self, pending: list[PendingResult], error: Exception) -> None:
-        """Which input a model failed on is not known where several shared its batch: each is tried alone once."""
-        if isinstance(error, Stopped):  # the scheduler closes, and tells all
+    def _retry_alone(self, entries: list[_Entry], error: Exception) -> None:
+        """A model that fails on a batch of several inputs does not say on which: try each of them alone, once."""
+        if isinstance(error, Stopped):  # the scheduler is closing, and settles all tasks
             return
-        if len(pending) == 1:
-            _settle(pending[0], error)
+        if len(entries) == 1:
+            _settle(entries[0], error)
             return
-        _LOG.warning("a batch of %d tasks failed, and each is tried alone: %s", len(pending), error)
-        for entry in pending:
+        _LOG.warning("a batch of %d tasks failed, and each is tried alone: %s", len(entries), error)
+        for entry in entries:
             try:
                 with cancel_when(lambda: self._closing):
                     self._settle_finished([entry], self._sampler.step([entry.task]))
@@ -165,21 +160,21 @@ class BatchScheduler:
             except BaseException as own:
                 self._retry_alone([entry], _as_error(own))
 
-    def _settle_failures(self, pending: list[PendingResult], failed: StoppingRuleFailed) -> None:
-        self._settle_finished(pending, failed.served)
+    def _settle_failures(self, entries: list[_Entry], failed: StoppingRuleFailed) -> None:
+        self._settle_finished(entries, failed.served)
         errors = {id(task): error for task, error in failed.failures}
-        for entry in pending:
+        for entry in entries:
             if not isinstance(errors.get(id(entry.task), Stopped()), Stopped):
                 _settle(entry, errors[id(entry.task)])
 
 
 def _as_error(error: BaseException) -> Exception:
-    """What a model raises to end its process must not end this thread, nor whoever waits for it."""
+    """A model that tries to end its process must end neither this thread nor its callers."""
     return error if isinstance(error, Exception) else ModelFailed(f"raised {type(error).__name__}")
 
 
-def _settle(entry: PendingResult, outcome: object) -> None:
-    """Tell whoever waits, unless nobody does."""
+def _settle(entry: _Entry, outcome: object) -> None:
+    """Set a task's result or error, unless it was cancelled."""
     if entry.future.done() or not entry.future.set_running_or_notify_cancel():
         return
     if isinstance(outcome, Exception):

@@ -47,10 +47,7 @@ class Options:
 
 
 class StoppingRuleFailed(Exception):
-    """Of the tasks that were served, some could not say what their votes mean, each with its error.
-
-    Never leaves the package.
-    """
+    """The stopping rules of some of the served tasks failed, each with its error. Never leaves the package."""
 
     def __init__(self, failures: list[tuple[SamplingTask[Any], Exception]], served: list[SamplingTask[Any]]) -> None:
         super().__init__(failures, served)
@@ -65,47 +62,48 @@ class NoisySampler:
         self._model = model.to(device)
         if options.channels_last:
             self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self._called: Callable[[Tensor], Any] = torch.compile(self._model) if options.compile else self._model
+        self._forward: Callable[[Tensor], Any] = torch.compile(self._model) if options.compile else self._model
         self._batch_size = options.batch_size
-        self._kept: tuple[tuple[bytes, Stage, int], Tensor] | None = None
+        self._last_block: tuple[tuple[bytes, Stage, int], Tensor] | None = None
         self._lock = RLock()
         self.last_batch = 0  # how many samples the last one had
 
     @property
     def batch_size(self) -> int | None:
-        """How many samples go through the model at once; None before the first of an automatic size."""
+        """How many samples go through the model at once; None until the first batch, if the size is automatic."""
         return self._batch_size
 
     def run(
         self, tasks: Iterable[SamplingTask[R]], progress: Callable[[SamplingTask[R]], None] | None = None
     ) -> Iterator[R]:
-        """The results of tasks, in their order. ``progress`` is called for a task whenever votes came in."""
-        waiting = iter(tasks)
-        opened: list[SamplingTask[R]] = []
+        """Yield the results of tasks, in their order. ``progress`` is called with a task after each batch that it got
+        votes of."""
+        remaining = iter(tasks)
+        open_tasks: list[SamplingTask[R]] = []
         more = True
         while True:
-            while more and len(opened) < _MOST_OPEN and not self._enough(opened):
+            while more and len(open_tasks) < _MOST_OPEN and not self._fills_batch(open_tasks):
                 try:
-                    opened.append(next(waiting))
+                    open_tasks.append(next(remaining))
                 except StopIteration:
                     more = False
-            if not opened:
+            if not open_tasks:
                 return
             try:
-                served = self.step(opened)
+                served = self.step(open_tasks)
             except StoppingRuleFailed as failed:
                 raise failed.failures[0][1] from None
             for task in served:
                 if progress is not None:
                     progress(task)
-            while opened and (result := opened[0].result()) is not None:
-                opened.pop(0)
+            while open_tasks and (result := open_tasks[0].result()) is not None:
+                open_tasks.pop(0)
                 yield result
 
     def step(self, tasks: Iterable[SamplingTask[R]]) -> list[SamplingTask[R]]:
-        """Draw one batch for the tasks, first come first served; those that got votes. Threads take turns.
+        """Draw one batch for the tasks, first come first served, and return those that got votes. Threads take turns.
 
-        ``StoppingRuleFailed`` if tasks could not say what their votes mean; all others have counted theirs then.
+        Raises ``StoppingRuleFailed`` if the stopping rule of a task fails; all other tasks have counted their votes.
         """
         with self._lock:
             return self._step(list(tasks))
@@ -114,44 +112,44 @@ class NoisySampler:
         check_cancelled()
         self._model.eval()  # it may have been trained since: a vote must not depend on what else is in its batch
         if self._batch_size is None:
-            self._batch_size = self._find_batch_size(tasks[0])
-        taken = self._claim_samples(tasks, self._batch_size)
-        if not taken:
+            self._batch_size = self._estimate_batch_size(tasks[0])
+        claims = self._claim_samples(tasks, self._batch_size)
+        if not claims:
             return []
         try:
-            votes = self._votes(taken)
+            labels = self._draw_labels(claims)
         except BaseException as error:
-            for task, piece in reversed(taken):
-                task.give_back(piece)
+            for task, samples in reversed(claims):
+                task.release(samples)
             if not is_out_of_memory(error):
                 raise
             self._halve(error)
             return self._step(tasks)
-        self.last_batch = len(votes)
-        at = 0
+        self.last_batch = len(labels)
+        start = 0
         failures: dict[int, tuple[SamplingTask[R], Exception]] = {}
-        for task, piece in taken:
-            labels = votes[at : at + piece.size]
-            at += piece.size
+        for task, samples in claims:
+            votes = labels[start : start + samples.size]
+            start += samples.size
             try:
-                task.count(torch.bincount(labels, minlength=self.classes).tolist())
+                task.count(torch.bincount(votes, minlength=self.classes).tolist())
             except Exception as error:
                 failures.setdefault(id(task), (task, error))
-        served = list({id(task): task for task, _ in taken}.values())
+        served = list({id(task): task for task, _ in claims}.values())
         if failures:
             raise StoppingRuleFailed(list(failures.values()), served)
         return served
 
     def forward(self, samples: Tensor) -> Tensor:
-        """What the model says of noisy samples, by class: checked to be a number for each class and sample."""
-        fed = prepare_for_model(samples, self.levels, self.options.feed)
+        """The model's scores of noisy samples, checked: a number for each sample and class."""
+        inputs = prepare_for_model(samples, self.levels, self.options.feed)
         with torch.inference_mode(), self._precision():
             try:
                 if self.options.preprocess is not None:
-                    fed = self.options.preprocess(fed)
-                if self.options.channels_last and fed.dim() == 4:
-                    fed = fed.contiguous(memory_format=torch.channels_last)
-                scores = self._called(fed)
+                    inputs = self.options.preprocess(inputs)
+                if self.options.channels_last and inputs.dim() == 4:
+                    inputs = inputs.contiguous(memory_format=torch.channels_last)
+                scores = self._forward(inputs)
             except (Exception, SystemExit) as error:
                 if is_out_of_memory(error):
                     raise
@@ -161,23 +159,24 @@ class NoisySampler:
             raise ModelFailed("returned NaN, which is no vote")
         return checked
 
-    def draw_samples(self, task: SamplingTask[Any], piece: SampleRange) -> Tensor:
-        """The noisy samples of a piece. A block is always drawn as a whole, so that its parts fit together."""
-        name = (task.key, piece.stage, piece.block)
-        kept = self._kept
-        if kept is None or kept[0] != name:
-            self._kept = None  # nothing is kept while a block is drawn, which may fail
+    def draw_samples(self, task: SamplingTask[Any], samples: SampleRange) -> Tensor:
+        """Draw noisy samples. A block is always drawn as a whole, so that its samples depend on no batch."""
+        name = (task.key, samples.stage, samples.block)
+        block = self._last_block
+        if block is None or block[0] != name:
+            self._last_block = None  # frees its memory before the next one is drawn, which may fail
             source = open_source(*name, self.device)
-            kept = name, task.noise.sample(task.x.to(self.device), source, task.block)
-            self._kept = kept  # since batches smaller than a block take it in pieces
-        return kept[1][piece.start : piece.stop]
+            block = name, task.noise.sample(task.x.to(self.device), source, task.block)
+            self._last_block = block  # batches smaller than a block need it again
+        return block[1][samples.start : samples.stop]
 
-    def _votes(self, taken: list[tuple[SamplingTask[R], SampleRange]]) -> Tensor:
-        drawn = [self.draw_samples(task, piece) for task, piece in taken]
-        if len({samples.dtype for samples in drawn}) > 1:  # discrete noise gives levels, continuous noise scaled values
-            drawn = [prepare_for_model(samples, self.levels, self.options.feed) for samples in drawn]
-        # A copy in any case: a model may work in place, and blocks are kept.
-        samples = drawn[0].clone() if len(drawn) == 1 else torch.cat(drawn)
+    def _draw_labels(self, claims: list[tuple[SamplingTask[R], SampleRange]]) -> Tensor:
+        """Draw the samples of all claims in one batch, and return the class that the model gives each."""
+        tensors = [self.draw_samples(task, samples) for task, samples in claims]
+        if len({tensor.dtype for tensor in tensors}) > 1:  # levels of discrete noise, scaled values of continuous noise
+            tensors = [prepare_for_model(tensor, self.levels, self.options.feed) for tensor in tensors]
+        # A copy in any case: a model may work in place, and the last block is used again.
+        samples = tensors[0].clone() if len(tensors) == 1 else torch.cat(tensors)
         count = len(samples)
         if self.options.compile and self._batch_size is not None and count < self._batch_size:
             # A compiled model is compiled anew for every other shape.
@@ -185,22 +184,21 @@ class NoisySampler:
         return self.forward(samples)[:count].argmax(1).cpu()
 
     def _claim_samples(self, tasks: list[SamplingTask[R]], room: int) -> list[tuple[SamplingTask[R], SampleRange]]:
-        taken: list[tuple[SamplingTask[R], SampleRange]] = []
+        claims: list[tuple[SamplingTask[R], SampleRange]] = []
         shape = tasks[0].x.shape
         for task in tasks:
             if task.x.shape != shape:
                 continue  # its turn comes when it is first
-            while room and (piece := task.take(room, split=not taken)) is not None:
-                taken.append((task, piece))
-                room -= piece.size
-        return taken
+            while room and (samples := task.claim(room, split=not claims)) is not None:
+                claims.append((task, samples))
+                room -= samples.size
+        return claims
 
-    def _enough(self, tasks: list[SamplingTask[R]]) -> bool:
-        """Whether these fill a batch."""
-        wanted = sum(min(task.total - task.done, task.block) for task in tasks)
-        return self._batch_size is not None and wanted >= self._batch_size
+    def _fills_batch(self, tasks: list[SamplingTask[R]]) -> bool:
+        samples = sum(min(task.total - task.done, task.block) for task in tasks)
+        return self._batch_size is not None and samples >= self._batch_size
 
-    def _find_batch_size(self, task: SamplingTask[R]) -> int:
+    def _estimate_batch_size(self, task: SamplingTask[R]) -> int:
         with torch.inference_mode(), self._precision():
             one = prepare_for_model(task.x.to(self.device).unsqueeze(0), self.levels, self.options.feed)
             try:
@@ -227,7 +225,7 @@ class NoisySampler:
 def estimate_batch_size(model: nn.Module, example: Tensor) -> int:
     """A power of two for which a forward pass fits memory well, from the sizes of all outputs for one sample.
 
-    Only a first guess: who runs out of memory halves it.
+    Only a first guess: the sampler halves it when memory runs out.
     """
     sizes = _output_bytes(model, example)
     everything, largest = sum(sizes) + example.nbytes, max([*sizes, example.nbytes])
@@ -241,11 +239,11 @@ def _output_bytes(model: nn.Module, example: Tensor) -> list[int]:
     """The bytes of what each module returns for one sample."""
     sizes: list[int] = []
 
-    def note(module: nn.Module, arguments: object, output: object) -> None:
+    def add_size(module: nn.Module, arguments: object, output: object) -> None:
         if isinstance(output, Tensor):
             sizes.append(output.nbytes)
 
-    handles = [module.register_forward_hook(note) for module in model.modules()]
+    handles = [module.register_forward_hook(add_size) for module in model.modules()]
     try:
         model(example)
     finally:

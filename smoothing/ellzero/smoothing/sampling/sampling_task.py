@@ -1,4 +1,4 @@
-"""The state of one input's vote: what is still wanted, what has come, and the result."""
+"""The votes on one input: which samples are still needed, the counts so far, and the result."""
 
 import time
 from abc import ABC, abstractmethod
@@ -19,8 +19,8 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping, StoppingRule, Ta
 
 R_co = TypeVar("R_co", covariant=True)
 
-# How often a rule is asked whether it is over: asking costs milliseconds, votes left undrawn save more.
-_LOOKS = 64
+# How often the stopping rule is checked: a check costs milliseconds, votes that need not be drawn save more.
+_CHECKS = 64
 
 
 class SampleRange(NamedTuple):
@@ -38,7 +38,7 @@ class SampleRange(NamedTuple):
 
 @dataclass(frozen=True)
 class CertifySettings:
-    """What is asked of an input, checked."""
+    """How an input is certified: numbers of votes, failure probability, seed and stopping, all checked."""
 
     n0: int
     n: int
@@ -57,30 +57,31 @@ class CertifySettings:
         stopping: Stopping | str = Stopping.SETTLED,
         runner_up: bool = False,
     ) -> "CertifySettings":
+        """Settings from values that are checked here."""
         try:
-            chosen = Stopping(stopping)
+            stopping = Stopping(stopping)
         except ValueError:
             raise InvalidInput("stopping", " or ".join(Stopping), stopping) from None
-        if runner_up and chosen is Stopping.ANYTIME:
-            raise InvalidInput("stopping", "settled or never with runner_up", str(chosen))
+        if runner_up and stopping is Stopping.ANYTIME:
+            raise InvalidInput("stopping", "settled or never with runner_up", str(stopping))
         return cls(
             read_integer(n0, "n0", 1, MAX_VOTES),
             read_integer(n, "n", 1, MAX_VOTES),
             read_failure(failure),
             read_integer(seed, "seed", 0, 2**63 - 1),
-            chosen,
+            stopping,
             bool(runner_up),
         )
 
 
 @dataclass
-class _Count:
-    """Votes of one stage, which come in order."""
+class _StageVotes:
+    """The votes of one stage: ``size`` samples, which are claimed and counted in order."""
 
     stage: Stage
-    wanted: int
+    size: int
     counts: list[int]
-    asked: int = 0  # samples that have been taken to be drawn
+    next_sample: int = 0  # the first that nobody has claimed
 
     @property
     def drawn(self) -> int:
@@ -88,19 +89,19 @@ class _Count:
 
 
 class SamplingTask(Protocol, Generic[R_co]):
-    """One input's vote, fed by whoever draws samples."""
+    """The votes on one input: says which samples to draw next, and counts what the model says of them."""
 
     @property
     def x(self) -> Tensor:
-        """The input."""
+        """The input, as levels."""
 
     @property
     def noise(self) -> NoiseFamily:
-        """What is put on it."""
+        """The noise to add to it."""
 
     @property
     def key(self) -> bytes:
-        """Names its streams."""
+        """The name of its random streams."""
 
     @property
     def block(self) -> int:
@@ -108,86 +109,87 @@ class SamplingTask(Protocol, Generic[R_co]):
 
     @property
     def total(self) -> int:
-        """How many votes there may be in all."""
+        """The largest number of votes that may be needed."""
 
     @property
     def done(self) -> int:
-        """How many of them are in, or not needed any more."""
+        """How many of them are counted, or not needed any more."""
 
     @property
     def counts(self) -> tuple[int, ...]:
         """Votes by class so far, of the present stage."""
 
-    def take(self, most: int, split: bool) -> SampleRange | None:
-        """The samples of a block that may be drawn next, up to ``most``; None if there are more and they may not be
-        split, or none."""
+    def claim(self, most: int, split: bool) -> SampleRange | None:
+        """Claim the next samples of a block, at most ``most``. None if there are none, or if there are more than
+        ``most`` and ``split`` does not allow to claim only some."""
 
-    def give_back(self, piece: SampleRange) -> None:
-        """The samples of a piece, and any taken after it, were not drawn after all."""
+    def release(self, samples: SampleRange) -> None:
+        """Give up the claim to samples that could not be drawn, and to all claimed after them."""
 
     def count(self, votes: list[int]) -> None:
-        """Votes by class of samples that were taken, in the order in which they were."""
+        """Count votes by class, of samples in the order in which they were claimed."""
 
     def result(self) -> R_co | None:
-        """The result, once no more votes are wanted."""
+        """The result, once no more votes are needed."""
 
 
-class _Votes(ABC):
-    """What both kinds of tasks share: the present stage's samples are handed out and counted in order."""
+class _StagedTask(ABC):
+    """What both kinds of tasks share: the samples of the present stage are claimed and counted in order."""
 
-    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, seed: int, stage: Stage, wanted: int) -> None:
+    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, seed: int, stage: Stage, size: int) -> None:
         self.x, self.noise, self.seed = x, noise, seed
         self.key = stream_key(seed, noise.tag, x)
         self.block = block_samples(x.numel())
         self.classes = classes
-        self._now = _Count(stage, wanted, [0] * classes)
+        self._votes = _StageVotes(stage, size, [0] * classes)
         self._started = time.perf_counter()
 
-    def take(self, most: int, split: bool) -> SampleRange | None:
-        now = self._now
-        block = now.asked // self.block
-        # No sample beyond the next look is drawn: the look may find that it is not needed.
-        stop = min((block + 1) * self.block, self._look_after(now.drawn))
+    def claim(self, most: int, split: bool) -> SampleRange | None:
+        votes = self._votes
+        block = votes.next_sample // self.block
+        # No sample beyond the next check is drawn: the check may find that it is not needed.
+        stop = min((block + 1) * self.block, self._next_check(votes.drawn))
         if split:
-            stop = min(stop, now.asked + most)
-        if self.result() is not None or not now.asked < stop <= now.asked + most:
+            stop = min(stop, votes.next_sample + most)
+        if self.result() is not None or not votes.next_sample < stop <= votes.next_sample + most:
             return None
-        piece = SampleRange(now.stage, block, now.asked - block * self.block, stop - block * self.block)
-        now.asked = stop
-        return piece
+        samples = SampleRange(votes.stage, block, votes.next_sample - block * self.block, stop - block * self.block)
+        votes.next_sample = stop
+        return samples
 
-    def give_back(self, piece: SampleRange) -> None:
-        self._now.asked = min(self._now.asked, piece.block * self.block + piece.start)
+    def release(self, samples: SampleRange) -> None:
+        self._votes.next_sample = min(self._votes.next_sample, samples.block * self.block + samples.start)
 
     def count(self, votes: list[int]) -> None:
         for label, more in enumerate(votes):
-            self._now.counts[label] += more
-        if self._now.drawn == self._look_after(self._now.drawn - 1):
-            self._look()
+            self._votes.counts[label] += more
+        if self._votes.drawn == self._next_check(self._votes.drawn - 1):
+            self._check_votes()
 
     @abstractmethod
     def result(self) -> object | None:
-        """The result, once no more votes are wanted."""
+        """The result, once no more votes are needed."""
 
     @property
     def counts(self) -> tuple[int, ...]:
-        return tuple(self._now.counts)
+        return tuple(self._votes.counts)
 
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self._started
 
-    def _look_after(self, drawn: int) -> int:
-        """How many votes are in at the next look: the same whatever the batches are, and so is where a vote stops."""
-        step = -(-self._now.wanted // (_LOOKS * self.block)) * self.block
-        return min(self._now.wanted, (drawn // step + 1) * step)
+    def _next_check(self, drawn: int) -> int:
+        """How many votes are counted at the next check. It does not depend on batches, and so neither does the vote
+        after which a task stops."""
+        step = -(-self._votes.size // (_CHECKS * self.block)) * self.block
+        return min(self._votes.size, (drawn // step + 1) * step)
 
     @abstractmethod
-    def _look(self) -> None:
-        """See what the votes that are in mean."""
+    def _check_votes(self) -> None:
+        """Go to the next stage, or set the result, if the votes so far allow it."""
 
 
-class CertifyTask(_Votes):
+class CertifyTask(_StagedTask):
     """n0 votes select a class, then n fresh ones bound its probability."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, settings: CertifySettings) -> None:
@@ -208,18 +210,18 @@ class CertifyTask(_Votes):
     def done(self) -> int:
         if self._result is not None:
             return self.total
-        return self._now.drawn + (0 if self._now.stage is Stage.SELECT else self.settings.n0)
+        return self._votes.drawn + (0 if self._votes.stage is Stage.SELECT else self.settings.n0)
 
     def result(self) -> Certified | None:
         return self._result
 
-    def _look(self) -> None:
-        if self._now.stage is Stage.SELECT:
-            if self._now.drawn == self.settings.n0:
-                self._selection = tuple(self._now.counts)
-                self._now = _Count(Stage.BOUND, self.settings.n, [0] * self.classes)
+    def _check_votes(self) -> None:
+        if self._votes.stage is Stage.SELECT:
+            if self._votes.drawn == self.settings.n0:
+                self._selection = tuple(self._votes.counts)
+                self._votes = _StageVotes(Stage.BOUND, self.settings.n, [0] * self.classes)
             return
-        tally = Tally(tuple(self._now.counts), _most(self._selection), self.settings.n)
+        tally = Tally(tuple(self._votes.counts), _most(self._selection), self.settings.n)
         early = self.settings.stopping is not Stopping.NEVER and self._rule.is_finished(tally)
         if early or not tally.undrawn:
             self._finish(tally)
@@ -249,7 +251,7 @@ class CertifyTask(_Votes):
         )
 
 
-class PredictTask(_Votes):
+class PredictTask(_StagedTask):
     """n votes; the most frequent class must beat the second in a two-sided binomial test."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, n: int, failure: RationalLike, seed: int) -> None:
@@ -264,15 +266,15 @@ class PredictTask(_Votes):
 
     @property
     def done(self) -> int:
-        return self._n if self._result is not None else self._now.drawn
+        return self._n if self._result is not None else self._votes.drawn
 
     def result(self) -> Predicted | None:
         return self._result
 
-    def _look(self) -> None:
-        """A winner who wins even if all votes left go to the second is the winner of all n."""
-        counts = tuple(self._now.counts)
-        left = self._n - self._now.drawn
+    def _check_votes(self) -> None:
+        """A class that wins even if all remaining votes go to the second is the winner of all n."""
+        counts = tuple(self._votes.counts)
+        left = self._n - self._votes.drawn
         top = _most(counts)
         second = max((count for label, count in enumerate(counts) if label != top), default=0)
         won = outvotes(counts[top], second + left, self._failure)
@@ -280,7 +282,7 @@ class PredictTask(_Votes):
             self._result = Predicted(
                 prediction=top if won else ABSTAIN,
                 counts=counts,
-                drawn=self._now.drawn,
+                drawn=self._votes.drawn,
                 n=self._n,
                 failure=self._failure,
                 seed=self.seed,
