@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Ellzero, Run
-from oracles.tables import altered, contents, cut, exact_part, files, listed, with_footer
+from oracles.tables import alter_row, contents, cut, exact_slice, files, list_rows, with_footer
 
 from ellzero.certificates import Noise, column, paper_threshold, radius
 from ellzero.tables import PaperTable, Table, bundled
@@ -31,8 +31,8 @@ def table(tmp_path: Path) -> str:
     """A table with a complete, a cut and a flat column in two shards."""
     place = tmp_path / "table"
     made = Table.create(str(place))
-    made.append([exact_part(BYTES), exact_part(FLAT)])
-    made.append([exact_part(BITS, 5)])
+    made.append([exact_slice(BYTES), exact_slice(FLAT)])
+    made.append([exact_slice(BITS, 5)])
     return str(place)
 
 
@@ -162,7 +162,7 @@ def test_verify_ends_with_its_verdict(ellzero: Ellzero, table: str) -> None:
 
 def test_verify_of_a_wrong_table_exits_with_one(ellzero: Ellzero, tmp_path: Path) -> None:
     place = str(tmp_path / "wrong")
-    Table.create(place).append([altered(exact_part(BYTES), 60, ulps=-1)])
+    Table.create(place).append([alter_row(exact_slice(BYTES), 60, ulps=-1)])
     run = ellzero(f"tables verify {place}")
     assert (run.code, run.err) == (1, "")
     assert run.out.splitlines()[0].endswith(".parquet: K = 255, α = 1/10, r = 60: min_p does not fit the threshold")
@@ -170,9 +170,9 @@ def test_verify_of_a_wrong_table_exits_with_one(ellzero: Ellzero, tmp_path: Path
 
 
 def test_a_verdict_with_many_problems_shows_the_first_ones(ellzero: Ellzero, tmp_path: Path) -> None:
-    part = exact_part(BYTES)
+    part = exact_slice(BYTES)
     for r in range(10, 60):
-        part = altered(part, r, ulps=-1)
+        part = alter_row(part, r, ulps=-1)
     Table.create(str(tmp_path / "wrong")).append([part])
     lines = ellzero(f"tables verify {tmp_path}/wrong --share 0").out.splitlines()
     assert len(lines) == 22
@@ -204,7 +204,7 @@ def test_verify_against_the_paper_and_against_another_table(
     run = ellzero(f"tables verify {table} --against {bundled.LOCATION}")
     assert (run.code, run.out.split(":")[0]) == (0, "sound")
     wrong = str(tmp_path / "wrong")
-    Table.create(wrong).append([altered(exact_part(BYTES), 7, units=1)])
+    Table.create(wrong).append([alter_row(exact_slice(BYTES), 7, units=1)])
     assert ellzero(f"tables verify {wrong} --against {paper}").code == 1
     assert ellzero(f"tables verify {wrong} --against {table}").code == 1
 
@@ -249,13 +249,13 @@ def test_only_exact_values_enter_a_table(ellzero: Ellzero, tmp_path: Path) -> No
     file.write_text("0\t0.5\n7\t0.9874\n")
     run = ellzero(f"tables import {file} --k 255 --alpha 0.1 --into {into}")
     assert (run.code, run.err) == (0, f"ellzero: 8 exact rows added to {into}\n")
-    assert contents(Table.open(into)) == {BYTES: [listed(exact_part(BYTES, 7))]}
+    assert contents(Table.open(into)) == {BYTES: [list_rows(exact_slice(BYTES, 7))]}
     file.write_text("0\t0.5\n7\t0.9873\n8\t0.99999\n")
     run = ellzero(f"tables import {file} --k 255 --alpha 0.1 --into {into}")
     assert run.code == 1
     assert run.out.splitlines() == [" unsound: 1 rows (r = 7)", "   equal: 1 rows (r = 0)", "   loose: 1 rows (r = 8)"]
     assert run.err.splitlines()[-1] == "ellzero: 1 of 3 rows are unsound"
-    assert contents(Table.open(into)) == {BYTES: [listed(exact_part(BYTES, 8))]}
+    assert contents(Table.open(into)) == {BYTES: [list_rows(exact_slice(BYTES, 8))]}
 
 
 def test_a_list_for_another_noise_is_unsound_or_loose(ellzero: Ellzero, table: str, tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_what_is_no_table_is_one_line_with_exit_code_one(
     (tmp_path / "parquet" / "mine.parquet").write_text("mine")
     newer = Store(str(tmp_path / "newer"))
     newer.prepare()
-    newer.put(with_footer(shard.encode([exact_part(BITS, 5)]), lambda stated: stated.update(format=2)))
+    newer.put(with_footer(shard.encode([exact_slice(BITS, 5)]), lambda stated: stated.update(format=2)))
     before = files(tmp_path)
     options = "--k 1 --alpha 0.8 --d 9 --p 0.9" if command == LOOKUP else ""
     one_line(ellzero(f"{prefix(command)} {place.format(tmp=tmp_path)} {options}"), 1, text.format(tmp=tmp_path))
@@ -389,9 +389,9 @@ def test_an_export_that_fails_leaves_the_file_that_was_there(
     """The second of two columns is damaged in a way that shows only when it is read."""
     place, out = tmp_path / "table", tmp_path / "rows.csv"
     made = Table.create(str(place))
-    made.append([exact_part(BITS, 5)])
-    made.append([cut(exact_part(BYTES), 0, 9)])
-    made.append([altered(cut(exact_part(BYTES), 3, 12), 5, units=1)])
+    made.append([exact_slice(BITS, 5)])
+    made.append([cut(exact_slice(BYTES), 0, 9)])
+    made.append([alter_row(cut(exact_slice(BYTES), 3, 12), 5, units=1)])
     out.write_text("what was there\n")
     one_line(ellzero(f"tables export {place} --out {out}"), 1, "shards disagree about K = 255, α = 1/10")
     assert out.read_text() == "what was there\n"
@@ -404,7 +404,7 @@ def test_the_commands_work_on_s3(ellzero: Ellzero, s3_place: Callable[[], str], 
     quoted = f"'{uri}'"
     one_line(ellzero(f"tables info {quoted}"), 1, "holds no table")
     assert ellzero(f"tables import {file} --k 255 --alpha 0.1 --into {quoted}").code == 0
-    Table.open(uri).append([exact_part(FLAT)])
+    Table.open(uri).append([exact_slice(FLAT)])
     assert ellzero(f"tables compact {quoted}").out.startswith("2 shards of ")
     assert ellzero(f"tables verify {quoted} --all").out == "sound: 11 rows of 2 columns in 1 shard, 11 recomputed\n"
     assert ellzero(f"radius --table {quoted} --k 255 --alpha 0.1 --d 7 --p 0.99").out.splitlines()[-1] == "7"

@@ -21,22 +21,22 @@ def outcomes(d: int, k: int, alpha: Fraction, r: int) -> list[tuple[Fraction, Fr
 
 def rho(masses: list[tuple[Fraction, Fraction]], p: Fraction) -> Fraction:
     """The least probability under x̄ of a set (with a fraction of one outcome) of probability p under x."""
-    left, gathered = p, Fraction(0)
+    missing, mass = p, Fraction(0)
     for under_x, under_xbar in sorted(masses, key=lambda mass: mass[1] / mass[0]):
-        share = min(Fraction(1), left / under_x)
-        left -= share * under_x
-        gathered += share * under_xbar
-    return gathered
+        share = min(Fraction(1), missing / under_x)
+        missing -= share * under_x
+        mass += share * under_xbar
+    return mass
 
 
 def rho_inverse(masses: list[tuple[Fraction, Fraction]], q: Fraction) -> Fraction:
     """The largest probability under x of a set of probability q under x̄."""
-    left, gathered = q, Fraction(0)
+    missing, mass = q, Fraction(0)
     for under_x, under_xbar in sorted(masses, key=lambda mass: mass[1] / mass[0]):
-        share = min(Fraction(1), left / under_xbar)
-        left -= share * under_xbar
-        gathered += share * under_x
-    return gathered
+        share = min(Fraction(1), missing / under_xbar)
+        missing -= share * under_xbar
+        mass += share * under_x
+    return mass
 
 
 def binomial_tail(n: int, k: int, q: Fraction) -> Fraction:

@@ -1,4 +1,4 @@
-"""What hypothesis draws: noises of every kind, small enough for the slow route that they are checked against."""
+"""Hypothesis strategies: noises of every kind, small enough for the slow computations they are checked against."""
 
 from fractions import Fraction
 

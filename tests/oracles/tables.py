@@ -1,4 +1,4 @@
-"""Rows of tables made by hand from exact thresholds, and radii found by comparing with each of them."""
+"""Rows of tables made by hand from exact thresholds, and radii from comparing with each of them."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -23,50 +23,50 @@ def rows_from(units: Iterable[int], exact: Iterable[bool], min_p: Iterable[float
     return Rows(np.array(words, np.uint64).reshape(-1, 2), np.array([*exact], np.bool_), np.array([*min_p], np.float64))
 
 
-def part_of(found: Column) -> ColumnSlice:
-    """A column of the engine as a table keeps it."""
-    end = End.COMPLETE if found.saturated else End.FLAT if found.noise.is_flat else End.CUT
-    rows = found.rows
+def slice_of_column(source: Column) -> ColumnSlice:
+    """A column of the engine as a table stores it."""
+    end = End.COMPLETE if source.saturated else End.FLAT if source.noise.is_flat else End.CUT
+    rows = source.rows
     units = [int(Fraction(row.value) * UNIT) for row in rows]
-    return ColumnSlice(found.noise, 0, rows_from(units, [row.exact for row in rows], [row.min_p for row in rows]), end)
+    return ColumnSlice(source.noise, 0, rows_from(units, [row.exact for row in rows], [row.min_p for row in rows]), end)
 
 
-def exact_part(noise: Noise, r_max: int | None = None) -> ColumnSlice:
+def exact_slice(noise: Noise, r_max: int | None = None) -> ColumnSlice:
     """The rows 0..r_max of a noise, or all that there are."""
-    return part_of(column(noise, r_max))
+    return slice_of_column(column(noise, r_max))
 
 
-def cut(part: ColumnSlice, first: int, stop: int) -> ColumnSlice:
+def cut(piece: ColumnSlice, first: int, stop: int) -> ColumnSlice:
     """The rows first..stop−1."""
-    rows = part.rows.between(first - part.first, stop - part.first)
-    return ColumnSlice(part.noise, first, rows, part.end if stop == part.stop else End.CUT)
+    rows = piece.rows.between(first - piece.first, stop - piece.first)
+    return ColumnSlice(piece.noise, first, rows, piece.end if stop == piece.stop else End.CUT)
 
 
-def altered(
-    part: ColumnSlice, r: int, units: int = 0, exact: bool = False, ulps: int = 0, end: End | None = None
+def alter_row(
+    piece: ColumnSlice, r: int, units: int = 0, exact: bool = False, ulps: int = 0, end: End | None = None
 ) -> ColumnSlice:
-    """A part with one wrong row: so many units and doubles away, and with the other flag if ``exact``."""
-    at = r - part.first
-    all_units = [part.rows.scaled_ceiling(index) for index in range(len(part.rows))]
+    """A slice with one wrong row: off by so many units and doubles, and with the other flag if ``exact``."""
+    at = r - piece.first
+    all_units = [piece.rows.scaled_ceiling(index) for index in range(len(piece.rows))]
     all_units[at] += units
-    flags, doubles = part.rows.exact.copy(), part.rows.min_p.copy()
+    flags, doubles = piece.rows.exact.copy(), piece.rows.min_p.copy()
     flags[at] ^= exact
     doubles[at] += ulps * 2.0**-53
-    return ColumnSlice(part.noise, part.first, rows_from(all_units, flags, doubles), end or part.end)
+    return ColumnSlice(piece.noise, piece.first, rows_from(all_units, flags, doubles), end or piece.end)
 
 
-def listed(part: ColumnSlice) -> tuple[Noise, End, list[Threshold]]:
-    """Everything a part says, in a form that compares."""
-    return part.noise, part.end, [part.threshold(r) for r in range(part.first, part.stop)]
+def list_rows(piece: ColumnSlice) -> tuple[Noise, End, list[Threshold]]:
+    """Everything in a slice, in a form that can be compared."""
+    return piece.noise, piece.end, [piece.threshold(r) for r in range(piece.first, piece.stop)]
 
 
 def contents(table: Table) -> dict[Noise, list[tuple[Noise, End, list[Threshold]]]]:
-    """All that a table says."""
-    return {noise: [listed(run) for run in runs] for noise, runs in table.columns().items()}
+    """Everything in a table."""
+    return {noise: [list_rows(run) for run in runs] for noise, runs in table.columns().items()}
 
 
 def literal_radius(noise: Noise, p: Fraction, d: int) -> int | None:
-    """The largest r ≤ d with p > τ_r, each τ_r taken as the exact fraction that it is."""
+    """The largest r ≤ d with p > τ_r, each τ_r an exact fraction."""
     certified = None
     for r in range(d + 1):
         if p <= single_threshold.threshold(noise, r):
@@ -78,9 +78,9 @@ def literal_radius(noise: Noise, p: Fraction, d: int) -> int | None:
 def with_footer(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
     """The same Parquet file with another ``ellzero`` entry in its footer, written by pyarrow alone."""
     table = pq.read_table(pa.BufferReader(data))
-    stated = json.loads(pq.read_metadata(pa.BufferReader(data)).metadata[b"ellzero"])
-    change(stated)
-    return parquet(table, {b"ellzero": json.dumps(stated).encode()})
+    metadata = json.loads(pq.read_metadata(pa.BufferReader(data)).metadata[b"ellzero"])
+    change(metadata)
+    return parquet(table, {b"ellzero": json.dumps(metadata).encode()})
 
 
 def parquet(table: pa.Table, metadata: dict[bytes, bytes]) -> bytes:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from oracles.tables import exact_part
+from oracles.tables import exact_slice
 from serve.load import load
 from serve.running import Running, running
 from starlette.testclient import TestClient
@@ -26,7 +26,7 @@ from ellzero.tables import Table
 def table(tmp_path: Path) -> str:
     """A table of one column."""
     uri = str(tmp_path / "table")
-    Table.create(uri).append([exact_part(Noise(255, "0.2"))])
+    Table.create(uri).append([exact_slice(Noise(255, "0.2"))])
     return uri
 
 

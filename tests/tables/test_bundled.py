@@ -12,7 +12,7 @@ from oracles.tables import contents, files
 from ellzero.certificates import Noise, single_threshold, threshold_rows, thresholds
 from ellzero.tables import ABSTAIN, ColumnSlice, End, Source, Table, bundled, bundled_index
 
-MADE = files(bundled.LOCATION)
+SHIPPED = files(bundled.LOCATION)
 ALPHAS = [Fraction(percent, 100) for percent in range(1, 100)]
 
 
@@ -22,8 +22,8 @@ def columns() -> dict[Noise, list[ColumnSlice]]:
 
 
 def test_it_is_small_enough_to_ship() -> None:
-    assert sum(map(len, MADE.values())) <= 5_000_000
-    assert all(name.endswith(".parquet") for name in MADE)
+    assert sum(map(len, SHIPPED.values())) <= 5_000_000
+    assert all(name.endswith(".parquet") for name in SHIPPED)
 
 
 def test_it_has_the_noises_that_people_use(columns: dict[Noise, list[ColumnSlice]]) -> None:
@@ -66,8 +66,8 @@ def test_it_has_the_published_values(columns: dict[Noise, list[ColumnSlice]]) ->
 def test_it_is_loaded_once() -> None:
     index = bundled_index()
     assert bundled_index() is index
-    found = index.radius(0.99, Noise(255, "1/5"), 150_528)
-    assert (found.radius, found.source) == (3, Source.TABLE)
+    result = index.radius(0.99, Noise(255, "1/5"), 150_528)
+    assert (result.radius, result.source) == (3, Source.TABLE)
     assert ABSTAIN == -1
 
 
@@ -76,7 +76,7 @@ def test_one_command_makes_it_again(ellzero: Ellzero, tmp_path: Path) -> None:
     run = ellzero(f"precompute --grid {bundled.GRID} --out {out} --compact --executor local")
     assert run.code == 0, run.err
     assert contents(Table.open(str(out))) == contents(Table.open(str(bundled.LOCATION)))
-    writers = {pq.read_metadata(bundled.LOCATION / name).created_by for name in MADE}
+    writers = {pq.read_metadata(bundled.LOCATION / name).created_by for name in SHIPPED}
     if writers != {f"parquet-cpp-arrow version {pyarrow.__version__}"}:
         pytest.skip(f"the rows are the same; the bytes are those of {writers.pop()}, not of {pyarrow.__version__}")
-    assert files(out) == MADE
+    assert files(out) == SHIPPED

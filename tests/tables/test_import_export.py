@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
-from oracles.tables import cut, exact_part, listed
+from oracles.tables import cut, exact_slice, list_rows
 
 from ellzero.certificates import InvalidInput, Noise, Threshold
 from ellzero.tables import ColumnSlice, End, import_export
@@ -18,7 +18,7 @@ from ellzero.tables import ColumnSlice, End, import_export
 def some_runs(draw: st.DrawFn) -> list[ColumnSlice]:
     runs = []
     for noise in draw(st.lists(noises(), min_size=1, max_size=3, unique=True)):
-        whole = exact_part(noise, draw(st.integers(0, 40)))
+        whole = exact_slice(noise, draw(st.integers(0, 40)))
         runs.append(cut(whole, draw(st.integers(0, whole.stop - 1)), whole.stop))
     return runs
 
@@ -27,7 +27,7 @@ def some_runs(draw: st.DrawFn) -> list[ColumnSlice]:
 @given(some_runs())
 def test_csv_parses_back_to_the_same_rows(runs: list[ColumnSlice]) -> None:
     rows = csv.DictReader(io.StringIO("\n".join(import_export.to_csv(runs))))
-    found = [
+    result = [
         Threshold(
             Noise(int(row["k"]), f"{row['alpha_num']}/{row['alpha_den']}"),
             int(row["r"]),
@@ -37,16 +37,16 @@ def test_csv_parses_back_to_the_same_rows(runs: list[ColumnSlice]) -> None:
         )
         for row in rows
     ]
-    assert found == [row for run in runs for row in listed(run)[2]]
+    assert result == [row for run in runs for row in list_rows(run)[2]]
 
 
 @settings(max_examples=40)
 @given(some_runs())
 def test_json_parses_back_to_the_same_columns(runs: list[ColumnSlice]) -> None:
-    found = json.loads("\n".join(import_export.to_json(runs)))
-    assert (found["format"], found["digits"], sorted(found["conventions"])) == (1, 20, ["alpha", "k", "r"])
+    result = json.loads("\n".join(import_export.to_json(runs)))
+    assert (result["format"], result["digits"], sorted(result["conventions"])) == (1, 20, ["alpha", "k", "r"])
     columns = []
-    for column in found["columns"]:
+    for column in result["columns"]:
         noise = Noise(column["k"], column["alpha"])
         fields = zip(column["threshold"], column["exact"], column["min_p"], strict=True)
         rows = [
@@ -54,7 +54,7 @@ def test_json_parses_back_to_the_same_columns(runs: list[ColumnSlice]) -> None:
             for r, (value, exact, min_p) in enumerate(fields, column["first"])
         ]
         columns.append((noise, End(column["end"]), rows))
-    assert columns == [listed(run) for run in runs]
+    assert columns == [list_rows(run) for run in runs]
 
 
 def test_a_table_without_rows_is_still_json_and_csv() -> None:
@@ -66,7 +66,7 @@ def test_a_table_without_rows_is_still_json_and_csv() -> None:
 @given(some_runs())
 def test_a_plain_list_parses_back_to_the_same_thresholds(runs: list[ColumnSlice]) -> None:
     text = "\n".join(import_export.to_text(runs[:1]))
-    assert list(import_export.from_text(io.StringIO(text))) == [(row.r, row.value) for row in listed(runs[0])[2]]
+    assert list(import_export.from_text(io.StringIO(text))) == [(row.r, row.value) for row in list_rows(runs[0])[2]]
 
 
 @pytest.mark.parametrize(

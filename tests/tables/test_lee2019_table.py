@@ -23,9 +23,9 @@ def test_rows_come_back_in_order_and_once(tmp_path: Path) -> None:
     table = PaperTable.create(str(tmp_path))
     table.append(ROWS[:5])
     table.append(ROWS[3:])
-    found = PaperTable.open(str(tmp_path)).rows()
-    assert [order(row) for row in found] == sorted(order(row) for row in ROWS)
-    for row, right in zip(found, sorted(ROWS, key=order), strict=True):
+    result = PaperTable.open(str(tmp_path)).rows()
+    assert [order(row) for row in result] == sorted(order(row) for row in ROWS)
+    for row, right in zip(result, sorted(ROWS, key=order), strict=True):
         assert row.value == right.value
         assert 0 <= row.error_bound - right.error_bound <= Decimal(10) ** -37
 
@@ -64,8 +64,8 @@ def test_where_there_is_no_table_none_is_opened(tmp_path: Path) -> None:
 def test_other_shards_are_refused() -> None:
     data = lee2019_table.encode(ROWS)
     with pytest.raises(NewerFormat):
-        list(lee2019_table.decode("x", with_footer(data, lambda stated: stated.update(format=2))))
+        list(lee2019_table.decode("x", with_footer(data, lambda metadata: metadata.update(format=2))))
     with pytest.raises(DamagedShard, match="holds thresholds, not paper thresholds$"):
-        list(lee2019_table.decode("x", with_footer(data, lambda stated: stated.update(kind="thresholds"))))
+        list(lee2019_table.decode("x", with_footer(data, lambda metadata: metadata.update(kind="thresholds"))))
     with pytest.raises(DamagedShard, match="is not a Parquet file$"):
         list(lee2019_table.decode("x", data[:-5]))

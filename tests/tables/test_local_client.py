@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
-from oracles.tables import exact_part
+from oracles.tables import exact_slice
 
 from ellzero.certificates import InvalidInput, Noise, Votes, plan, radius, radius_from_votes, thresholds
 from ellzero.client import Client
@@ -23,7 +23,7 @@ def local() -> LocalClient:
     return LocalClient()
 
 
-# A table has no models: who needs no server for votes has `ellzero.smoothing`.
+# A table has no models; to certify one without a server there is `ellzero.smoothing`.
 OF_MODELS = {"models", "predict", "certify", "job"}
 OF_TABLES = {name for name in vars(Client) if not name.startswith("_")} - OF_MODELS | {"__enter__", "__exit__"}
 
@@ -31,7 +31,9 @@ OF_TABLES = {name for name in vars(Client) if not name.startswith("_")} - OF_MOD
 @pytest.mark.parametrize("method", sorted(OF_TABLES))
 def test_it_has_the_clients_methods_of_tables_with_the_same_parameters(method: str) -> None:
     ours, theirs = (inspect.signature(getattr(kind, method)).parameters for kind in (LocalClient, Client))
-    assert {name: one.kind for name, one in ours.items()} == {name: one.kind for name, one in theirs.items()}
+    assert {name: parameter.kind for name, parameter in ours.items()} == {
+        name: parameter.kind for name, parameter in theirs.items()
+    }
 
 
 @given(noise=noises(max_k=300), p=st.fractions(0, 1, max_denominator=10**9), d=st.integers(1, 90))
@@ -66,7 +68,7 @@ def test_thresholds_plans_comparisons_and_tables(local: LocalClient) -> None:
     assert local.tables().table == "reference"
 
 
-def test_it_is_used_as_a_client_is() -> None:
+def test_it_is_used_like_a_client() -> None:
     with LocalClient() as local:
         assert local.health()
         assert local.ready()
@@ -74,7 +76,7 @@ def test_it_is_used_as_a_client_is() -> None:
 
 
 def test_a_table_of_ones_own(tmp_path: Path) -> None:
-    Table.create(str(tmp_path / "table")).append([exact_part(Noise(3, "0.7"))])
+    Table.create(str(tmp_path / "table")).append([exact_slice(Noise(3, "0.7"))])
     local = LocalClient(tmp_path / "table")
     assert local.radius("0.9", k=3, alpha="0.7", d=9).source == "table"
     assert local.radius("0.9", k=4, alpha="0.7", d=9).source == "computed"
@@ -82,7 +84,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "question",
+    "values",
     [
         {},
         {"p": "0.9", "count": 3, "n": 4},
@@ -100,6 +102,6 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         {"p": [1, True]},
     ],
 )
-def test_a_wrong_question_is_told(local: LocalClient, question: dict[str, Any]) -> None:
+def test_values_that_do_not_go_together_are_refused(local: LocalClient, values: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        local.radius(**question, **BYTES)
+        local.radius(**values, **BYTES)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from oracles.tables import exact_part, files
+from oracles.tables import exact_slice, files
 from pyarrow import fs
 from s3_server import S3Place
 
@@ -21,7 +21,7 @@ from ellzero.tables import DamagedShard, NotATable, StorageFailed, Table
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store
 
-SHARDS = [shard.encode([exact_part(Noise(k, "4/5"), 3)]) for k in range(1, 9)]
+SHARDS = [shard.encode([exact_slice(Noise(k, "4/5"), 3)]) for k in range(1, 9)]
 GONE = f"{'0' * 64}.parquet"
 
 
@@ -142,13 +142,13 @@ def test_a_run_s_mark_tells_who_shares_the_directory(tmp_path: Path) -> None:
 
 _FULL = """
 import resource, sys
-from oracles.tables import exact_part
+from oracles.tables import exact_slice
 from ellzero.certificates import Noise
 from ellzero.tables import StorageFailed, Table
 table = Table.create(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
 try:
-    table.append([exact_part(Noise(255, "1/10"))])
+    table.append([exact_slice(Noise(255, "1/10"))])
 except StorageFailed as error:
     print(error)
 """
@@ -177,22 +177,22 @@ while True:
 
 def test_a_killed_writer_leaves_only_whole_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    store, seen = Store(str(tmp_path)), 0
+    store, count = Store(str(tmp_path)), 0
     for attempt in range(4):
         with python(_PUT_FOREVER, str(tmp_path), str(attempt * 10**6)) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             deadline = time.monotonic() + 60
-            while len(store.names()) < seen + 5 + attempt and time.monotonic() < deadline:
+            while len(store.names()) < count + 5 + attempt and time.monotonic() < deadline:
                 pass
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
-        assert len(store.names()) >= seen + 5
-        seen = len(store.names())
+        assert len(store.names()) >= count + 5
+        count = len(store.names())
     for name in store.names():
         store.read(name)
-    left = [file.name for file in tmp_path.iterdir() if file.name not in store.names()]
-    assert all(re.fullmatch(r"\.ellzero-[0-9a-f]{32}\.tmp", name) for name in left)
+    leftovers = [file.name for file in tmp_path.iterdir() if file.name not in store.names()]
+    assert all(re.fullmatch(r"\.ellzero-[0-9a-f]{32}\.tmp", name) for name in leftovers)
 
 
 _PUT_SOME = """
@@ -231,7 +231,7 @@ def test_a_listing_never_misses_rows_that_move_to_another_shard(tmp_path: Path) 
     store = Store(str(tmp_path))
     for number in range(1_200):  # others write at the same time; a directory of this size takes a while to list
         (tmp_path / f".ellzero-{number:032x}.tmp").touch()
-    missed = 0
+    misses = 0
     for trial in range(30):
         old, new = (b"%d %d" % (trial, which) for which in (0, 1))
         name = store.put(old)
@@ -243,10 +243,10 @@ def test_a_listing_never_misses_rows_that_move_to_another_shard(tmp_path: Path) 
 
         mover = threading.Thread(target=move)
         mover.start()
-        missed += not set(store.names()) & {name, name_of(new)}
+        misses += not set(store.names()) & {name, name_of(new)}
         mover.join()
         store.remove([name_of(new)])
-    assert missed == 0
+    assert misses == 0
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ import pyarrow
 import pytest
 from command_line import Ellzero
 from hypothesis import given, settings, strategies as st
-from oracles.tables import UNIT, altered, contents, cut, exact_part, files, listed, rows_from, with_footer
+from oracles.tables import UNIT, alter_row, contents, cut, exact_slice, files, list_rows, rows_from, with_footer
 from s3_server import S3Place
 
 from ellzero.certificates import InvalidInput, Noise, paper_threshold
 from ellzero.tables import (
     ColumnSlice,
-    Compacted,
+    CompactionReport,
     Contradiction,
     DamagedShard,
     End,
@@ -38,40 +38,40 @@ from ellzero.tables import (
 )
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store, digest_of, generation_of
-from ellzero.tables.verification import agree
+from ellzero.tables.verification import compare_tables
 
 BYTES, BITS, DNA, FLAT = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/3"), Noise(3, "1/4")
-WHOLE = {noise: exact_part(noise, r_max) for noise, r_max in ((BYTES, None), (BITS, None), (DNA, 40), (FLAT, None))}
+WHOLE = {noise: exact_slice(noise, r_max) for noise, r_max in ((BYTES, None), (BITS, None), (DNA, 40), (FLAT, None))}
 
 
 @st.composite
 def shards_of(draw: st.DrawFn) -> list[list[ColumnSlice]]:
-    """All rows of the four columns, some more than once, cut into parts and the parts into shards."""
-    parts = []
+    """All rows of the four columns, some more than once, cut into slices and the slices into shards."""
+    slices = []
     for whole in WHOLE.values():
         cuts = sorted({0, whole.stop, *draw(st.lists(st.integers(0, whole.stop), max_size=3))})
         again = draw(st.lists(st.tuples(st.sampled_from(cuts), st.sampled_from(cuts)), max_size=2))
         ends = [*pairwise(cuts), *(two for two in again if two[0] < two[1])]
-        parts += [cut(whole, first, stop) for first, stop in ends]
+        slices += [cut(whole, first, stop) for first, stop in ends]
     shards: dict[int, list[ColumnSlice]] = {}
-    for part in draw(st.permutations(parts)):
-        shards.setdefault(draw(st.integers(0, 5)), []).append(part)
+    for piece in draw(st.permutations(slices)):
+        shards.setdefault(draw(st.integers(0, 5)), []).append(piece)
     return list(shards.values())
 
 
-def compacted(shards: list[list[ColumnSlice]], most_rows: int) -> tuple[dict[str, bytes], Compacted]:
+def compact_files(shards: list[list[ColumnSlice]], most_rows: int) -> tuple[dict[str, bytes], CompactionReport]:
     """The files of a table after compaction."""
     with TemporaryDirectory() as directory, patch.object(shard, "MOST_ROWS", most_rows):
         table = Table.create(directory)
-        for parts in shards:
-            table.append(parts)
+        for slices in shards:
+            table.append(slices)
         before = contents(table)
-        done = compact(table)
+        report = compact(table)
         after = files(Path(directory))
-        assert contents(table) == before == {noise: [listed(WHOLE[noise])] for noise in sorted_noises()}
-        assert compact(table) == (done.shards_after, done.shards_after, done.bytes_after, done.bytes_after)
+        assert contents(table) == before == {noise: [list_rows(WHOLE[noise])] for noise in sorted_noises()}
+        assert compact(table) == (report.shards_after, report.shards_after, report.bytes_after, report.bytes_after)
         assert files(Path(directory)) == after
-    return after, done
+    return after, report
 
 
 def sorted_noises() -> list[Noise]:
@@ -83,14 +83,14 @@ def sorted_noises() -> list[Noise]:
 def test_compaction_keeps_every_row_and_its_bytes_depend_on_the_rows_alone(
     shards: list[list[ColumnSlice]], most_rows: int
 ) -> None:
-    after, done = compacted(shards, most_rows)
-    expected = compacted([list(WHOLE.values())], most_rows)[0]
+    after, report = compact_files(shards, most_rows)
+    expected = compact_files([list(WHOLE.values())], most_rows)[0]
     assert {digest_of(name): data for name, data in after.items()} == {
         digest_of(name): data for name, data in expected.items()
     }
     rows = sum(whole.stop for whole in WHOLE.values())
-    assert len(after) == done.shards_after == -(-rows // most_rows)
-    assert sum(map(len, after.values())) == done.bytes_after
+    assert len(after) == report.shards_after == -(-rows // most_rows)
+    assert sum(map(len, after.values())) == report.bytes_after
 
 
 def test_appending_what_is_there_changes_nothing(tmp_path: Path) -> None:
@@ -105,11 +105,11 @@ def test_appending_what_is_there_changes_nothing(tmp_path: Path) -> None:
 def test_rows_that_are_appended_twice_at_once_are_in_the_shard_once(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path))
     table.append([WHOLE[BITS], WHOLE[BITS], cut(WHOLE[BITS], 0, 5)])
-    assert contents(table) == {BITS: [listed(WHOLE[BITS])]}
+    assert contents(table) == {BITS: [list_rows(WHOLE[BITS])]}
     assert verify(table).problems == []
 
 
-def test_a_part_that_is_not_what_it_says_is_not_appended(tmp_path: Path) -> None:
+def test_a_slice_that_is_not_what_it_says_is_not_appended(tmp_path: Path) -> None:
     """It could not be read again, and with it the whole table could not."""
     table = Table.create(str(tmp_path))
     table.append([WHOLE[BYTES]])
@@ -118,7 +118,7 @@ def test_a_part_that_is_not_what_it_says_is_not_appended(tmp_path: Path) -> None
     with suppress(TableError, InvalidInput):
         table.append([wrong])
         assert table.extents()[BITS] == Extent(9, End.CUT)
-    assert contents(table)[BYTES] == [listed(WHOLE[BYTES])]
+    assert contents(table)[BYTES] == [list_rows(WHOLE[BYTES])]
     assert files(tmp_path).items() >= before.items()
 
 
@@ -127,15 +127,15 @@ def test_a_large_column_is_appended_as_shards_of_bounded_size(tmp_path: Path) ->
         table = Table.create(str(tmp_path))
         names = table.append([WHOLE[BYTES], WHOLE[BITS]])
     assert len(names) == 4
-    parts = [(part.noise.k, part.first, part.stop, part.end) for _, parts in table.shards() for part in parts]
-    assert sorted(parts) == [
+    slices = [(piece.noise.k, piece.first, piece.stop, piece.end) for _, slices in table.shards() for piece in slices]
+    assert sorted(slices) == [
         (1, 0, 14, End.CUT),
         (1, 14, 53, End.COMPLETE),
         (255, 0, 50, End.CUT),
         (255, 50, 100, End.CUT),
         (255, 100, 136, End.COMPLETE),
     ]
-    assert contents(table) == {BITS: [listed(WHOLE[BITS])], BYTES: [listed(WHOLE[BYTES])]}
+    assert contents(table) == {BITS: [list_rows(WHOLE[BITS])], BYTES: [list_rows(WHOLE[BYTES])]}
     assert table.extents() == {BYTES: Extent(136, End.COMPLETE), BITS: Extent(53, End.COMPLETE)}
     assert table.append([]) == []
 
@@ -190,8 +190,8 @@ def test_extents_know_what_is_lacking() -> None:
 def test_extents_of_any_shards_are_those_of_the_columns(shards: list[list[ColumnSlice]]) -> None:
     with TemporaryDirectory() as directory:
         table = Table.create(directory)
-        for parts in shards[1:]:  # one is left out, so that there are gaps
-            table.append(parts)
+        for slices in shards[1:]:  # one is left out, so that there are gaps
+            table.append(slices)
         columns = table.columns()
         expected = {
             noise: Extent(runs[0].stop, runs[0].end) if runs[0].first == 0 else Extent(0, End.CUT)
@@ -200,17 +200,19 @@ def test_extents_of_any_shards_are_those_of_the_columns(shards: list[list[Column
         assert table.extents() == expected
         assert [*columns] == sorted(columns, key=lambda noise: (noise.k, noise.alpha))
         for noise, runs in columns.items():
-            assert [listed(run) for run in runs] == [listed(cut(WHOLE[noise], run.first, run.stop)) for run in runs]
+            assert [list_rows(run) for run in runs] == [
+                list_rows(cut(WHOLE[noise], run.first, run.stop)) for run in runs
+            ]
 
 
 def test_a_shard_of_another_kind_or_of_none_is_one_line(tmp_path: Path) -> None:
     data = shard.encode([WHOLE[BITS]])
     kindless = Table.create(str(tmp_path / "kindless"))
-    kindless.store.put(with_footer(data, lambda stated: stated.pop("kind")))
-    mixed = Table.create(str(tmp_path / "mixed"))
-    mixed.append([WHOLE[BITS]])
-    mixed.store.put(lee2019_table.encode([paper_threshold(BITS, 5, 1)]))
-    for table in (kindless, mixed):
+    kindless.store.put(with_footer(data, lambda metadata: metadata.pop("kind")))
+    mixture = Table.create(str(tmp_path / "mixed"))
+    mixture.append([WHOLE[BITS]])
+    mixture.store.put(lee2019_table.encode([paper_threshold(BITS, 5, 1)]))
+    for table in (kindless, mixture):
         with pytest.raises(TableError) as error:
             Table.open(table.store.uri).columns()
         assert "\n" not in str(error.value)
@@ -227,14 +229,14 @@ def damaged_table(directory: Path) -> tuple[Table, str]:
     return table, name
 
 
-def test_a_damaged_shard_stops_every_reader_unless_it_wants_to_know(tmp_path: Path) -> None:
+def test_a_damaged_shard_stops_every_reader_that_does_not_handle_it(tmp_path: Path) -> None:
     table, name = damaged_table(tmp_path)
     for read in (table.columns, table.extents, lambda: list(table.shards())):
         with pytest.raises(DamagedShard, match=f"^shard {name} is damaged"):
             read()
-    met: list[DamagedShard] = []
-    assert table.extents(met.append) == {BYTES: Extent(136, End.COMPLETE), BITS: Extent(0, End.CUT)}
-    assert [error.name for error in met] == [name]
+    errors: list[DamagedShard] = []
+    assert table.extents(errors.append) == {BYTES: Extent(136, End.COMPLETE), BITS: Extent(0, End.CUT)}
+    assert [error.name for error in errors] == [name]
 
 
 def test_a_table_of_damaged_shards_only_can_be_written_on_and_not_be_read(tmp_path: Path) -> None:
@@ -244,7 +246,7 @@ def test_a_table_of_damaged_shards_only_can_be_written_on_and_not_be_read(tmp_pa
         Table.open(str(tmp_path))
     table = Table.create(str(tmp_path))
     assert table.append([WHOLE[BITS]]) == [name]
-    assert contents(table) == {BITS: [listed(WHOLE[BITS])]}
+    assert contents(table) == {BITS: [list_rows(WHOLE[BITS])]}
 
 
 def test_compaction_of_a_damaged_table_deletes_nothing(tmp_path: Path) -> None:
@@ -258,7 +260,7 @@ def test_compaction_of_a_damaged_table_deletes_nothing(tmp_path: Path) -> None:
 def test_compaction_of_shards_that_contradict_each_other_deletes_nothing(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path))
     table.append([cut(WHOLE[BYTES], 0, 20)])
-    table.append([cut(altered(WHOLE[BYTES], 9, units=1), 5, 40)])
+    table.append([cut(alter_row(WHOLE[BYTES], 9, units=1), 5, 40)])
     before = files(tmp_path)
     with pytest.raises(Contradiction, match="K = 255, α = 1/10, r from 5 to 19"):
         compact(table)
@@ -308,15 +310,15 @@ def test_what_is_appended_during_a_compaction_stays(tmp_path: Path, monkeypatch:
 
 def test_readers_see_every_row_while_others_write_and_compact(tmp_path: Path) -> None:
     whole, table, mirror = WHOLE[BYTES], Table.create(str(tmp_path)), Table(Table.create(str(tmp_path)).store)
-    durable, done = [0], threading.Event()
+    durable, report = [0], threading.Event()
     wrong: list[Any] = []
     reads = [0]
 
     def read() -> None:
-        while not done.is_set():
+        while not report.is_set():
             least = durable[0]
-            seen = (mirror.extents()[BYTES].rows, mirror.columns()[BYTES][0].stop)
-            wrong.extend((rows, least) for rows in seen if rows < least)
+            lengths = (mirror.extents()[BYTES].rows, mirror.columns()[BYTES][0].stop)
+            wrong.extend((rows, least) for rows in lengths if rows < least)
             reads[0] += 1
 
     table.append([cut(whole, 0, 1)])
@@ -328,7 +330,7 @@ def test_readers_see_every_row_while_others_write_and_compact(tmp_path: Path) ->
         durable[0] = r + 1
         if r % 3 == 0:
             compact(table)
-    done.set()
+    report.set()
     for reader in readers:
         reader.join()
     assert wrong == []
@@ -345,16 +347,16 @@ def _reporting(work: Callable[[], None], wrong: list[Any]) -> Callable[[], None]
     return run
 
 
-def disturbed(directory: Path, monkeypatch: pytest.MonkeyPatch, after: int = 0) -> Table:
+def merged_while_read(directory: Path, monkeypatch: pytest.MonkeyPatch, after: int = 0) -> Table:
     """A table of two shards that another process merges just when a shard is about to be read, after some others."""
     table = Table.create(str(directory))
     table.append([cut(WHOLE[BYTES], 0, 9)])
     table.append([cut(WHOLE[BYTES], 9, 136)])
-    real, left = Store.read, [after]
+    real, reads_left = Store.read, [after]
 
     def read(store: Store, name: str) -> bytes:
-        left[0] -= 1
-        if left[0] == -1:
+        reads_left[0] -= 1
+        if reads_left[0] == -1:
             compact(Table(Store(str(directory))))
         return real(store, name)
 
@@ -377,7 +379,7 @@ def disturbed(directory: Path, monkeypatch: pytest.MonkeyPatch, after: int = 0) 
 def test_shards_that_are_merged_under_a_command_do_not_disturb_it(
     ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, after: int
 ) -> None:
-    disturbed(tmp_path / "table", monkeypatch, after)
+    merged_while_read(tmp_path / "table", monkeypatch, after)
     run = ellzero(command.format(table=tmp_path / "table", out=tmp_path / "rows.csv"))
     assert (run.code, run.err) == (0, "")
     assert "export" not in command or len((tmp_path / "rows.csv").read_text().splitlines()) == 137
@@ -386,11 +388,11 @@ def test_shards_that_are_merged_under_a_command_do_not_disturb_it(
 @pytest.mark.parametrize(
     ("read", "expected"),
     [
-        (contents, {BYTES: [listed(WHOLE[BYTES])]}),
+        (contents, {BYTES: [list_rows(WHOLE[BYTES])]}),
         (Table.extents, {BYTES: Extent(136, End.COMPLETE)}),
-        (compact, Compacted),
+        (compact, CompactionReport),
         (lambda table: verify(table, 0).problems, []),
-        (lambda table: agree(table, table).problems, []),
+        (lambda table: compare_tables(table, table).problems, []),
         (lambda table: ThresholdIndex.open(table.store.uri).noises, [BYTES]),
         (lambda table: Table.open(table.store.uri).extents(), {BYTES: Extent(136, End.COMPLETE)}),
         (lambda table: Table.create(table.store.uri).extents(), {BYTES: Extent(136, End.COMPLETE)}),
@@ -400,10 +402,10 @@ def test_shards_that_are_merged_under_a_command_do_not_disturb_it(
 def test_shards_that_are_merged_under_a_reader_do_not_disturb_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Table], Any], expected: Any, after: int
 ) -> None:
-    found = read(disturbed(tmp_path, monkeypatch, after))
-    assert found == expected or expected is type(found)
+    result = read(merged_while_read(tmp_path, monkeypatch, after))
+    assert result == expected or expected is type(result)
     monkeypatch.undo()
-    assert contents(Table.open(str(tmp_path))) == {BYTES: [listed(WHOLE[BYTES])]}
+    assert contents(Table.open(str(tmp_path))) == {BYTES: [list_rows(WHOLE[BYTES])]}
 
 
 _COMPACT = """
@@ -441,7 +443,7 @@ def test_two_compactions_at_once_lose_nothing(tmp_path: Path, monkeypatch: pytes
         with worker:
             pass
         assert worker.returncode == 0
-    assert contents(table) == expected == {noise: [listed(WHOLE[noise])] for noise in sorted_noises()}
+    assert contents(table) == expected == {noise: [list_rows(WHOLE[noise])] for noise in sorted_noises()}
     assert len(table.store.names()) == 1
 
 
@@ -451,7 +453,7 @@ def test_a_slow_compaction_deletes_nothing_that_another_one_relies_on(
 ) -> None:
     """Its merged shards may be merged again, into one that has the bytes of a shard it is about to delete."""
     monkeypatch.setattr(shard, "MOST_ROWS", 8)
-    bits, dna = exact_part(BITS, 7), exact_part(DNA, 7)
+    bits, dna = exact_slice(BITS, 7), exact_slice(DNA, 7)
     slow, other = Table.create(str(tmp_path)), Table.create(str(tmp_path))
     for first in range(compactions):
         slow.append([cut(dna, 0, first + 3)])
@@ -468,7 +470,7 @@ def test_a_slow_compaction_deletes_nothing_that_another_one_relies_on(
 
     monkeypatch.setattr(slow.store, "remove", late)
     compact(slow)
-    assert contents(other) == {BITS: [listed(bits)], DNA: [listed(dna)]}
+    assert contents(other) == {BITS: [list_rows(bits)], DNA: [list_rows(dna)]}
 
 
 def test_compaction_needs_no_more_memory_than_the_table_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -479,11 +481,11 @@ def test_compaction_needs_no_more_memory_than_the_table_has(tmp_path: Path, monk
         table.append([ColumnSlice(noise, 0, rows, End.CUT) for noise in noises])
     before, most, put = pyarrow.total_allocated_bytes(), [0], table.store.put
 
-    def measured(data: bytes, generation: int = 0) -> str:
+    def put_and_measure(data: bytes, generation: int = 0) -> str:
         most[0] = max(most[0], pyarrow.total_allocated_bytes())
         return put(data, generation)
 
-    monkeypatch.setattr(table.store, "put", measured)
+    monkeypatch.setattr(table.store, "put", put_and_measure)
     compact(table)
     assert most[0] - before < 2 * 12 * 30 * 300 * 45
 
@@ -496,16 +498,16 @@ def test_a_table_on_s3_is_a_table(s3_place: S3Place) -> None:
     for first in range(0, 136, 34):
         table.append([cut(WHOLE[BYTES], first, first + 34)])
     table.append([WHOLE[FLAT]])
-    opened = Table.open(uri)
-    assert opened.extents() == {BYTES: Extent(136, End.COMPLETE), FLAT: Extent(1, End.FLAT)}
-    expected = contents(opened)
-    done = compact(opened)
-    assert (done.shards_before, done.shards_after) == (5, 1)
-    (name,) = opened.store.names()
+    reopened = Table.open(uri)
+    assert reopened.extents() == {BYTES: Extent(136, End.COMPLETE), FLAT: Extent(1, End.FLAT)}
+    expected = contents(reopened)
+    report = compact(reopened)
+    assert (report.shards_before, report.shards_after) == (5, 1)
+    (name,) = reopened.store.names()
     assert generation_of(name) == 1
-    (again,) = opened.append([WHOLE[FLAT], WHOLE[BYTES]])
+    (again,) = reopened.append([WHOLE[FLAT], WHOLE[BYTES]])
     assert digest_of(again) == digest_of(name)
-    opened.store.remove([again])
-    assert contents(Table.open(uri)) == expected == {FLAT: [listed(WHOLE[FLAT])], BYTES: [listed(WHOLE[BYTES])]}
-    verdict = verify(opened, share=0)
+    reopened.store.remove([again])
+    assert contents(Table.open(uri)) == expected == {FLAT: [list_rows(WHOLE[FLAT])], BYTES: [list_rows(WHOLE[BYTES])]}
+    verdict = verify(reopened, share=0)
     assert (verdict.sound, verdict.shards, verdict.columns, verdict.rows) == (True, 1, 2, 137)

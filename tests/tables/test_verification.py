@@ -9,84 +9,86 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
-from oracles.tables import UNIT, altered, cut, exact_part, rows_from, with_footer
+from oracles.tables import UNIT, alter_row, cut, exact_slice, rows_from, with_footer
 
 from ellzero.certificates import Noise, PaperThreshold, paper_threshold, thresholds
 from ellzero.tables import ColumnSlice, End, PaperTable, Table, VerificationReport, audit, compact, verify
 from ellzero.tables.format import shard
-from ellzero.tables.verification import agree, compare_list
+from ellzero.tables.verification import compare_list, compare_tables
 
 BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
-WHOLE, CUT = exact_part(BYTES), exact_part(BITS, 20)
+WHOLE, CUT = exact_slice(BYTES), exact_slice(BITS, 20)
 
 
 def table_of(directory: Path, *shards: list[ColumnSlice]) -> Table:
     table = Table.create(str(directory))
-    for parts in shards:
-        table.append(parts)
+    for slices in shards:
+        table.append(slices)
     return table
 
 
 @pytest.mark.parametrize("share", [0, 0.3, 1])
 def test_a_right_table_is_sound(tmp_path: Path, share: float) -> None:
-    parts = [exact_part(noise) for noise in (BYTES, FLAT)] + [exact_part(WEAK, 30), CUT]
-    table = table_of(tmp_path, parts[:2], parts[2:], [cut(WHOLE, 3, 50)])
-    verdict = verify(table, share)
-    rows = sum(part.stop for part in parts)
-    assert (verdict.sound, verdict.problems) == (True, [])
-    assert (verdict.shards, verdict.columns, verdict.rows) == (3, 4, rows)
-    stored = rows + 47
-    assert 9 <= verdict.recomputed <= stored  # the first and the last of each part at least
-    assert verdict.recomputed == (9 if share == 0 else stored) or share == 0.3
-    assert str(verdict) == f"sound: {rows} rows of 4 columns in 3 shards, {verdict.recomputed} recomputed"
+    slices = [exact_slice(noise) for noise in (BYTES, FLAT)] + [exact_slice(WEAK, 30), CUT]
+    table = table_of(tmp_path, slices[:2], slices[2:], [cut(WHOLE, 3, 50)])
+    report = verify(table, share)
+    rows = sum(piece.stop for piece in slices)
+    assert (report.sound, report.problems) == (True, [])
+    assert (report.shards, report.columns, report.rows) == (3, 4, rows)
+    total = rows + 47
+    assert 9 <= report.recomputed <= total  # at least the first and the last of each slice
+    assert report.recomputed == (9 if share == 0 else total) or share == 0.3
+    assert str(report) == f"sound: {rows} rows of 4 columns in 3 shards, {report.recomputed} recomputed"
     compact(table)
     assert verify(table, share).sound
 
 
 def test_the_rows_to_recompute_are_chosen_by_the_seed(tmp_path: Path) -> None:
-    wrong = table_of(tmp_path, [altered(WHOLE, 60, units=1)])
-    found = [verify(wrong, 0.2, seed).sound for seed in range(30)]
-    assert found == [verify(wrong, 0.2, seed).sound for seed in range(30)]
-    assert set(found) == {True, False}
+    wrong = table_of(tmp_path, [alter_row(WHOLE, 60, units=1)])
+    result = [verify(wrong, 0.2, seed).sound for seed in range(30)]
+    assert result == [verify(wrong, 0.2, seed).sound for seed in range(30)]
+    assert set(result) == {True, False}
 
 
-def everything(part: ColumnSlice) -> Callable[[Path], Table]:
-    return lambda directory: table_of(directory, [exact_part(FLAT)], [part])
+def with_slice(piece: ColumnSlice) -> Callable[[Path], Table]:
+    return lambda directory: table_of(directory, [exact_slice(FLAT)], [piece])
 
 
-def shards(*shards: list[ColumnSlice]) -> Callable[[Path], Table]:
-    return lambda directory: table_of(directory, [exact_part(FLAT)], *shards)
+def with_shards(*shards: list[ColumnSlice]) -> Callable[[Path], Table]:
+    return lambda directory: table_of(directory, [exact_slice(FLAT)], *shards)
 
 
-def announced(part: ColumnSlice, end: End) -> Callable[[Path], Table]:
-    """A shard that says of its column what is not so."""
+def claim_end(piece: ColumnSlice, end: End) -> Callable[[Path], Table]:
+    """A table with a shard whose footer gives a wrong end for its column."""
 
     def plant(directory: Path) -> Table:
-        table = table_of(directory, [exact_part(FLAT)])
-        table.store.put(with_footer(shard.encode([part]), lambda stated: stated["columns"][0].update(end=end.value)))
+        table = table_of(directory, [exact_slice(FLAT)])
+        table.store.put(
+            with_footer(shard.encode([piece]), lambda metadata: metadata["columns"][0].update(end=end.value))
+        )
         return table
 
     return plant
 
 
-def damaged(directory: Path) -> Table:
-    table = table_of(directory, [exact_part(FLAT)], [CUT])
-    (name,) = (name for name, parts in table.shards() if parts[0].noise == BITS)
+def corrupt_byte(directory: Path) -> Table:
+    table = table_of(directory, [exact_slice(FLAT)], [CUT])
+    (name,) = (name for name, slices in table.shards() if slices[0].noise == BITS)
     data = bytearray((directory / name).read_bytes())
     data[40] ^= 64
     (directory / name).write_bytes(data)
     return table
 
 
-def truncated(directory: Path) -> Table:
-    table = damaged(directory)
+def truncate_shards(directory: Path) -> Table:
+    table = corrupt_byte(directory)
     for name in table.store.names():
         (directory / name).write_bytes((directory / name).read_bytes()[:-30])
     return table
 
 
 TWO_FLAT = ColumnSlice(FLAT, 0, rows_from([UNIT // 2] * 2, [True] * 2, [0.5 + 2.0**-53] * 2), End.FLAT)
-LONG = exact_part(BITS)
+LONG = exact_slice(BITS)
 BEYOND = ColumnSlice(
     BITS,
     0,
@@ -94,69 +96,69 @@ BEYOND = ColumnSlice(
     End.COMPLETE,
 )
 NEEDS_RECOMPUTING = [
-    (everything(altered(WHOLE, 60, units=-1)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
-    (everything(altered(WHOLE, 60, units=1)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
-    (everything(altered(WHOLE, 60, exact=True)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
-    (everything(altered(CUT, 1, exact=True)), "K = 1, α = 4/5, r = 1: not what exact arithmetic gives"),
+    (with_slice(alter_row(WHOLE, 60, units=-1)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
+    (with_slice(alter_row(WHOLE, 60, units=1)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
+    (with_slice(alter_row(WHOLE, 60, exact=True)), "K = 255, α = 1/10, r = 60: not what exact arithmetic gives"),
+    (with_slice(alter_row(CUT, 1, exact=True)), "K = 1, α = 4/5, r = 1: not what exact arithmetic gives"),
 ]
 AT_THE_ENDS = [
-    (everything(altered(WHOLE, 0, units=1)), "K = 255, α = 1/10, r = 0: not what exact arithmetic gives"),
-    (everything(altered(CUT, 20, units=-1)), "K = 1, α = 4/5, r = 20: not what exact arithmetic gives"),
+    (with_slice(alter_row(WHOLE, 0, units=1)), "K = 255, α = 1/10, r = 0: not what exact arithmetic gives"),
+    (with_slice(alter_row(CUT, 20, units=-1)), "K = 1, α = 4/5, r = 20: not what exact arithmetic gives"),
 ]
 PLAIN = [
-    (everything(altered(WHOLE, 60, ulps=-1)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
-    (everything(altered(WHOLE, 60, ulps=1)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
-    (everything(altered(WHOLE, 60, ulps=1 << 52)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
-    (everything(altered(WHOLE, 60, units=-UNIT // 3)), "K = 255, α = 1/10: thresholds fall"),
-    (shards([cut(WHOLE, 0, 60), cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
-    (shards([cut(WHOLE, 0, 60)], [cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
-    (everything(cut(WHOLE, 1, 136)), "K = 255, α = 1/10: rows 0 to 0 are missing"),
-    (announced(WHOLE, End.CUT), "announces that K = 255, α = 1/10 is cut; it is not"),
-    (announced(CUT, End.COMPLETE), "announces that K = 1, α = 4/5 is complete; it is not"),
-    (announced(CUT, End.FLAT), "announces that K = 1, α = 4/5 is flat; it is not"),
+    (with_slice(alter_row(WHOLE, 60, ulps=-1)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
+    (with_slice(alter_row(WHOLE, 60, ulps=1)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
+    (with_slice(alter_row(WHOLE, 60, ulps=1 << 52)), "K = 255, α = 1/10, r = 60: min_p does not fit the threshold"),
+    (with_slice(alter_row(WHOLE, 60, units=-UNIT // 3)), "K = 255, α = 1/10: thresholds decrease"),
+    (with_shards([cut(WHOLE, 0, 60), cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
+    (with_shards([cut(WHOLE, 0, 60)], [cut(WHOLE, 61, 136)]), "K = 255, α = 1/10: rows 60 to 60 are missing"),
+    (with_slice(cut(WHOLE, 1, 136)), "K = 255, α = 1/10: rows 0 to 0 are missing"),
+    (claim_end(WHOLE, End.CUT), "says that K = 255, α = 1/10 is cut; it is not"),
+    (claim_end(CUT, End.COMPLETE), "says that K = 1, α = 4/5 is complete; it is not"),
+    (claim_end(CUT, End.FLAT), "says that K = 1, α = 4/5 is flat; it is not"),
     (lambda directory: table_of(directory, [TWO_FLAT], [CUT]), "K = 3, α = 1/4: is flat and has more than one row"),
-    (everything(BEYOND), "K = 1, α = 4/5: goes on after saturation"),
+    (with_slice(BEYOND), "K = 1, α = 4/5: goes on after saturation"),
     (
-        shards([cut(WHOLE, 0, 70)], [altered(cut(WHOLE, 50, 136), 60, units=1)]),
+        with_shards([cut(WHOLE, 0, 70)], [alter_row(cut(WHOLE, 50, 136), 60, units=1)]),
         "shards disagree about K = 255, α = 1/1",
     ),
-    (damaged, r"shard [0-9a-f]{64}.parquet is damaged: its bytes are not those that its name promises"),
-    (truncated, r"shard [0-9a-f]{64}.parquet is damaged: its bytes are not those that its name promises"),
+    (corrupt_byte, r"shard [0-9a-f]{64}.parquet is damaged: its bytes are not those that its name promises"),
+    (truncate_shards, r"shard [0-9a-f]{64}.parquet is damaged: its bytes are not those that its name promises"),
 ]
 
 
 @pytest.mark.parametrize(("plant", "problem"), NEEDS_RECOMPUTING + AT_THE_ENDS + PLAIN)
 def test_every_planted_fault_is_found(tmp_path: Path, plant: Callable[[Path], Table], problem: str) -> None:
-    verdict = verify(plant(tmp_path), share=1)
-    assert not verdict.sound
-    assert any(re.search(problem, found) for found in verdict.problems), verdict.problems
-    assert all("\n" not in found for found in verdict.problems)
-    assert str(verdict).startswith("NOT SOUND: ")
+    report = verify(plant(tmp_path), share=1)
+    assert not report.sound
+    assert any(re.search(problem, result) for result in report.problems), report.problems
+    assert all("\n" not in result for result in report.problems)
+    assert str(report).startswith("NOT SOUND: ")
 
 
 @pytest.mark.parametrize(("plant", "problem"), AT_THE_ENDS + PLAIN)
 def test_what_needs_no_recomputing_is_found_without(
     tmp_path: Path, plant: Callable[[Path], Table], problem: str
 ) -> None:
-    verdict = verify(plant(tmp_path), share=0)
-    assert any(re.search(problem, found) for found in verdict.problems), verdict.problems
+    report = verify(plant(tmp_path), share=0)
+    assert any(re.search(problem, result) for result in report.problems), report.problems
 
 
 @settings(max_examples=40)
 @given(noise=noises(), data=st.data())
 def test_any_wrong_row_is_found(tmp_path_factory: pytest.TempPathFactory, noise: Noise, data: st.DataObject) -> None:
-    part = exact_part(noise, data.draw(st.integers(0, 40)))
-    r = data.draw(st.integers(0, part.stop - 1))
+    piece = exact_slice(noise, data.draw(st.integers(0, 40)))
+    r = data.draw(st.integers(0, piece.stop - 1))
     change = data.draw(
         st.fixed_dictionaries({"units": st.integers(-2, 2), "exact": st.booleans(), "ulps": st.integers(-2, 2)})
     )
-    table = table_of(tmp_path_factory.mktemp("table"), [altered(part, r, **change)])  # type: ignore[arg-type]
+    table = table_of(tmp_path_factory.mktemp("table"), [alter_row(piece, r, **change)])  # type: ignore[arg-type]
     assert verify(table, share=1).sound == (not any(change.values()))
 
 
 def test_one_bad_column_does_not_hide_another(tmp_path: Path) -> None:
     """K = 1 comes before K = 255, so a contradiction about it must not end the search."""
-    table = table_of(tmp_path, [altered(CUT, 7, units=1)], [CUT], [altered(WHOLE, 60, ulps=-1)])
+    table = table_of(tmp_path, [alter_row(CUT, 7, units=1)], [CUT], [alter_row(WHOLE, 60, ulps=-1)])
     problems = verify(table, share=0).problems
     assert any("K = 1, α = 4/5" in problem for problem in problems)
     assert any("K = 255, α = 1/10, r = 60" in problem for problem in problems)
@@ -164,21 +166,21 @@ def test_one_bad_column_does_not_hide_another(tmp_path: Path) -> None:
 
 def test_a_contradiction_does_not_hide_a_gap(tmp_path: Path) -> None:
     gap = [cut(WHOLE, 0, 60), cut(WHOLE, 70, 136)]
-    problems = verify(table_of(tmp_path, [altered(CUT, 7, units=1)], [CUT], gap), share=0).problems
+    problems = verify(table_of(tmp_path, [alter_row(CUT, 7, units=1)], [CUT], gap), share=0).problems
     assert any(problem.startswith("shards disagree about K = 1, α = 4/5") for problem in problems)
     assert "K = 255, α = 1/10: rows 60 to 69 are missing" in problems
 
 
 def test_of_two_shards_that_disagree_the_wrong_one_is_named(tmp_path: Path) -> None:
     """Whoever meets a contradiction is told to verify, to see which is wrong."""
-    table = table_of(tmp_path, [CUT], [altered(CUT, 7, units=1)])
-    (wrong,) = (name for name, parts in table.shards() if parts[0].threshold(7) != CUT.threshold(7))
+    table = table_of(tmp_path, [CUT], [alter_row(CUT, 7, units=1)])
+    (wrong,) = (name for name, slices in table.shards() if slices[0].threshold(7) != CUT.threshold(7))
     problems = verify(table).problems
     assert any(wrong in problem for problem in problems), problems
 
 
 def test_a_wrong_end_in_one_of_two_shards_with_the_same_rows_is_found(tmp_path: Path) -> None:
-    table = announced(CUT, End.COMPLETE)(tmp_path)
+    table = claim_end(CUT, End.COMPLETE)(tmp_path)
     table.append([CUT])
     assert not verify(table, share=1).sound
 
@@ -191,17 +193,17 @@ PAPER = [
 
 
 def test_rows_of_the_paper_s_algorithm_agree_with_the_table(tmp_path: Path) -> None:
-    table = table_of(tmp_path / "table", [WHOLE, CUT, exact_part(FLAT)])
-    verdict = audit(PAPER, table)
-    assert (verdict.sound, verdict.rows, verdict.recomputed) == (True, 9, 9)
-    assert str(verdict) == "sound: 9 rows of 3 columns in 1 shard, 9 compared with the paper's algorithm"
+    table = table_of(tmp_path / "table", [WHOLE, CUT, exact_slice(FLAT)])
+    report = audit(PAPER, table)
+    assert (report.sound, report.rows, report.recomputed) == (True, 9, 9)
+    assert str(report) == "sound: 9 rows of 3 columns in 1 shard, 9 compared with the paper's algorithm"
     paper = PaperTable.create(str(tmp_path / "paper"))
     paper.append(PAPER)
     assert audit(paper.rows(), table).sound
 
 
 def test_rows_beyond_saturation_are_compared_with_one(tmp_path: Path) -> None:
-    table = table_of(tmp_path, [exact_part(Noise(1, "99/100"))])
+    table = table_of(tmp_path, [exact_slice(Noise(1, "99/100"))])
     far = paper_threshold(Noise(1, "99/100"), 60, 50)
     assert far.value == 1
     assert audit([far], table).sound
@@ -210,8 +212,8 @@ def test_rows_beyond_saturation_are_compared_with_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("units", [-2, 1, -(10**9), 10**9])
 def test_a_wrong_row_of_the_table_does_not_agree_with_the_paper_s(tmp_path: Path, units: int) -> None:
     """One unit too low is within the error bound of the paper's algorithm."""
-    verdict = audit(PAPER[:2], table_of(tmp_path, [altered(WHOLE, 7, units=units)]))
-    (problem,) = verdict.problems
+    report = audit(PAPER[:2], table_of(tmp_path, [alter_row(WHOLE, 7, units=units)]))
+    (problem,) = report.problems
     assert problem.startswith(
         "K = 255, α = 1/10, d = 784, r = 7: 0.98739814896523242496 by the paper's algorithm, 0.98739814"
     )
@@ -219,63 +221,63 @@ def test_a_wrong_row_of_the_table_does_not_agree_with_the_paper_s(tmp_path: Path
 
 @pytest.mark.parametrize("units", [-1, 2, -(10**9), 10**9])
 def test_a_wrong_row_of_the_paper_s_algorithm_is_found(tmp_path: Path, units: int) -> None:
-    table = table_of(tmp_path, [WHOLE, CUT, exact_part(FLAT)])
+    table = table_of(tmp_path, [WHOLE, CUT, exact_slice(FLAT)])
     right = PAPER[1]
     wrong = PaperThreshold(right.noise, right.d, right.r, right.value + Decimal(units).scaleb(-20), right.error_bound)
-    verdict = audit([*PAPER, wrong], table)
-    (problem,) = verdict.problems
+    report = audit([*PAPER, wrong], table)
+    (problem,) = report.problems
     assert problem.startswith("K = 255, α = 1/10, d = 784, r = 7: ")
-    assert str(verdict).startswith("NOT SOUND: 1 problem in 10 rows")
+    assert str(report).startswith("NOT SOUND: 1 problem in 10 rows")
 
 
 def test_rows_that_the_table_lacks_cannot_be_audited(tmp_path: Path) -> None:
     table = table_of(tmp_path, [cut(WHOLE, 0, 5), cut(WHOLE, 9, 136)])
-    verdict = audit([paper_threshold(BYTES, 12, r) for r in (4, 7, 9)] + [paper_threshold(WEAK, 5, 1)], table)
-    assert verdict.recomputed == 2
-    assert verdict.problems == [
+    report = audit([paper_threshold(BYTES, 12, r) for r in (4, 7, 9)] + [paper_threshold(WEAK, 5, 1)], table)
+    assert report.recomputed == 2
+    assert report.problems == [
         "K = 255, α = 1/10, r = 7: the table has no such row",
         "K = 9, α = 1/50, r = 1: the table has no such row",
     ]
 
 
 def test_two_tables_agree_on_what_they_share(tmp_path: Path) -> None:
-    one = table_of(tmp_path / "one", [cut(WHOLE, 0, 50), CUT])
-    other = table_of(tmp_path / "other", [cut(WHOLE, 30, 136)], [exact_part(FLAT)])
-    verdict = agree(one, other)
-    assert (verdict.sound, verdict.columns, verdict.rows, verdict.recomputed) == (True, 1, 20, 20)
-    assert str(verdict) == "sound: 20 rows of 1 column in 3 shards, 20 the same in both"
+    first = table_of(tmp_path / "one", [cut(WHOLE, 0, 50), CUT])
+    other = table_of(tmp_path / "other", [cut(WHOLE, 30, 136)], [exact_slice(FLAT)])
+    report = compare_tables(first, other)
+    assert (report.sound, report.columns, report.rows, report.recomputed) == (True, 1, 20, 20)
+    assert str(report) == "sound: 20 rows of 1 column in 3 shards, 20 the same in both"
 
 
 @pytest.mark.parametrize("change", [{"units": 1}, {"units": -1}, {"exact": True}, {"ulps": 1}])
 def test_two_tables_that_differ_in_any_field_do_not_agree(tmp_path: Path, change: dict[str, int]) -> None:
-    one = table_of(tmp_path / "one", [WHOLE, CUT])
-    other = table_of(tmp_path / "other", [altered(WHOLE, 60, **change), CUT])  # type: ignore[arg-type]
-    (problem,) = agree(one, other).problems
+    first = table_of(tmp_path / "one", [WHOLE, CUT])
+    other = table_of(tmp_path / "other", [alter_row(WHOLE, 60, **change), CUT])  # type: ignore[arg-type]
+    (problem,) = compare_tables(first, other).problems
     assert "K = 255, α = 1/10, r from 0 to 135" in problem
-    assert str(agree(one, other)).startswith("NOT SOUND: 1 problem in 157 rows of 2 columns")
+    assert str(compare_tables(first, other)).startswith("NOT SOUND: 1 problem in 157 rows of 2 columns")
 
 
 def test_only_rows_that_are_the_same_are_counted_as_the_same(tmp_path: Path) -> None:
-    one = table_of(tmp_path / "one", [WHOLE, CUT])
-    other = table_of(tmp_path / "other", [altered(WHOLE, 60, units=1), CUT])
-    assert agree(one, other).recomputed == 21
+    first = table_of(tmp_path / "one", [WHOLE, CUT])
+    other = table_of(tmp_path / "other", [alter_row(WHOLE, 60, units=1), CUT])
+    assert compare_tables(first, other).recomputed == 21
 
 
 def test_tables_without_common_rows_prove_nothing(tmp_path: Path) -> None:
-    verdict = agree(table_of(tmp_path / "one", [CUT]), table_of(tmp_path / "other", [WHOLE]))
-    assert verdict.problems == ["the tables share no rows"]
+    report = compare_tables(table_of(tmp_path / "one", [CUT]), table_of(tmp_path / "other", [WHOLE]))
+    assert report.problems == ["the tables share no rows"]
 
 
 def test_a_threshold_list_is_judged_row_by_row() -> None:
-    listed = [
+    lines = [
         (0, "0.5"),
         (1, "0.59647058823529411765"),
         (7, "0.98739814896523242495"),
         (8, "1"),
         (7, "0.98739814896523242497"),
     ]
-    found = compare_list(BYTES, [(r, Decimal(value)) for r, value in listed])
-    assert found == {"unsound": [7], "equal": [0, 1, 8], "loose": [7]}
+    result = compare_list(BYTES, [(r, Decimal(value)) for r, value in lines])
+    assert result == {"unsound": [7], "equal": [0, 1, 8], "loose": [7]}
     assert compare_list(BYTES, []) == {"unsound": [], "equal": [], "loose": []}
 
 
@@ -285,17 +287,17 @@ def test_a_decimal_is_judged_by_its_own_number_of_digits(noise: Noise, r: int, d
     (least,) = thresholds(noise, [r], digits)
     text = str(int(Fraction(least) * 10**digits) + units).zfill(digits + 1)
     value = Decimal(f"{text[:-digits]}.{text[-digits:]}")
-    verdict = {-1: "unsound", 0: "equal", 1: "loose"}[units]
-    assert compare_list(noise, [(r, value)])[verdict] == [r]
+    report = {-1: "unsound", 0: "equal", 1: "loose"}[units]
+    assert compare_list(noise, [(r, value)])[report] == [r]
 
 
 def test_the_published_habit_of_rounding_to_nearest_is_unsound() -> None:
     """float() and round() land below τ about half of the time."""
     rows = [(r, Decimal(f"{value:.6f}")) for r, value in enumerate(thresholds(BYTES, range(40), 30))]
-    found = compare_list(BYTES, rows)
-    assert found["unsound"]
-    assert found["equal"]
-    assert not found["loose"]
+    result = compare_list(BYTES, rows)
+    assert result["unsound"]
+    assert result["equal"]
+    assert not result["loose"]
 
 
 def test_a_verdict_counts_in_words() -> None:

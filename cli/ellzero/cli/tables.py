@@ -25,8 +25,8 @@ from ellzero.tables.format.rows import ColumnSlice, End
 from ellzero.tables.lee2019_table import PaperTable
 from ellzero.tables.lookup.index import ThresholdIndex
 from ellzero.tables.store import Store
-from ellzero.tables.table import Table, kind
-from ellzero.tables.verification import VerificationReport, agree, audit, compare_list, verify
+from ellzero.tables.table import Table, read_kind
+from ellzero.tables.verification import VerificationReport, audit, compare_list, compare_tables, verify
 
 # Seconds a step of the single-cell route takes, to say what verification will cost.
 _SECONDS_A_STEP = 1.2e-6
@@ -49,7 +49,7 @@ def tables_group() -> None:
 def info_command(table: str, as_json: bool) -> None:
     """What a table holds."""
     store = Store(table)
-    found = kind(store)
+    found = read_kind(store)
     if found is None:
         raise NotATable(store.uri, "holds no table")
     names, stated = store.retry_reading(lambda: _first_footer(store))
@@ -96,7 +96,7 @@ def info_command(table: str, as_json: bool) -> None:
 @click.option("--alpha", help="Only this total probability of staying; with --k its rows are shown.")
 def show_command(table: str, k: Any, alpha: str | None) -> None:
     """The columns of a table, or with --k and --alpha the rows of one."""
-    if kind(Store(table)) == lee2019_table.KIND:
+    if read_kind(Store(table)) == lee2019_table.KIND:
         click.echo(f"{'K':>9} {'α':>10} {'d':>9} {'r':>7}  threshold (paper's algorithm)  at most too high by")
         for paper in PaperTable.open(table).rows():
             key = f"{paper.noise.k:>9} {paper.noise.alpha!s:>10} {paper.d:>9} {paper.r:>7}"
@@ -133,8 +133,10 @@ def verify_command(table: str, share: str, everything: bool, seed: Any, against:
     """
     opened = Table.open(table)
     if against is not None:
-        paper = kind(Store(against)) == lee2019_table.KIND
-        verdict = audit(PaperTable.open(against).rows(), opened) if paper else agree(opened, Table.open(against))
+        paper = read_kind(Store(against)) == lee2019_table.KIND
+        verdict = (
+            audit(PaperTable.open(against).rows(), opened) if paper else compare_tables(opened, Table.open(against))
+        )
     else:
         fraction = 1.0 if everything else float(read_probability(share, "share"))
         verdict = verify(opened, fraction, read_integer(seed, "seed", 0), lambda runs: _watched(runs, opened, fraction))
@@ -235,7 +237,7 @@ def _judge(verdict: VerificationReport) -> None:
 
 def _watched(parts: Iterable[tuple[str, ColumnSlice]], table: Table, share: float) -> Iterator[tuple[str, ColumnSlice]]:
     """The parts, with a progress bar that counts them."""
-    lengths = [extent.rows for extent in table.extents(damaged=lambda error: None).values()]
+    lengths = [extent.rows for extent in table.extents(on_damage=lambda error: None).values()]
     seconds = sum(rows**2 / 2 * share for rows in lengths) * _SECONDS_A_STEP
     yield from track(parts, len(lengths), "columns", seconds)
 

@@ -1,7 +1,7 @@
 from ellzero.core.errors import StorageFailed as StorageFailed
 from ellzero.core.schemas import Source as Source
 from ellzero.tables.bundled import bundled_index as bundled_index
-from ellzero.tables.compaction import Compacted as Compacted, compact as compact
+from ellzero.tables.compaction import CompactionReport as CompactionReport, compact as compact
 from ellzero.tables.errors import (
     Contradiction as Contradiction,
     DamagedShard as DamagedShard,

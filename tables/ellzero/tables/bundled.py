@@ -11,5 +11,5 @@ GRID = Path(__file__).parent / "bundled_grid.toml"
 
 @cache
 def bundled_index() -> ThresholdIndex:
-    """The shipped table, loaded once."""
+    """The table that ships, loaded once."""
     return ThresholdIndex.open(str(LOCATION))

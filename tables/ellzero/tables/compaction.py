@@ -1,16 +1,15 @@
-"""Compaction: many shards become few, and what was merged goes."""
+"""Compaction: merging many shards into few."""
 
 import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ellzero.tables.format import shard
-from ellzero.tables.scan import runs_in_order
 from ellzero.tables.store import digest_of, generation_of
-from ellzero.tables.table import Table, batches
+from ellzero.tables.table import Table, split_batches
 
 
-class Compacted(NamedTuple):
+class CompactionReport(NamedTuple):
     """What a compaction did."""
 
     shards_before: int
@@ -19,37 +18,37 @@ class Compacted(NamedTuple):
     bytes_after: int
 
 
-def compact(table: Table) -> Compacted:
-    """Merge all shards into as few as possible, sorted and without double rows, then delete exactly those merged.
+def compact(table: Table) -> CompactionReport:
+    """Merge all shards into as few as possible, sorted and without duplicate rows, then delete exactly those merged.
 
-    Safe beside readers, writers and other compactions: a shard goes only after all its rows lie durably in another one,
-    of a later generation, which nobody who listed the table before can be about to delete. The bytes of the result
-    depend on the rows alone, not on the shards they came in. Memory is bounded by the largest column.
+    Safe while others read, write or compact: a shard is deleted only after all its rows are stored durably in another
+    one, of a later generation, which nobody who listed the table before can be about to delete. The bytes of the result
+    depend on the rows alone, not on the shards they were in. Memory is bounded by the largest column.
     """
 
-    def once() -> Compacted:
+    def run() -> CompactionReport:
         before = table.store.names()
         bytes_before = sum(table.store.size(name) for name in before)
         if _is_compact(table, before):
-            return Compacted(len(before), len(before), bytes_before, bytes_before)
+            return CompactionReport(len(before), len(before), bytes_before, bytes_before)
         generation = 1 + max(map(generation_of, before), default=0)
-        written = [table.store.put(data, generation) for data in _merged_shards(table, before)]
+        shards = [table.store.put(data, generation) for data in _merge_shards(table, before)]
         table.store.remove(before)
-        return Compacted(len(before), len(written), bytes_before, sum(map(table.store.size, written)))
+        return CompactionReport(len(before), len(shards), bytes_before, sum(map(table.store.size, shards)))
 
-    done = table.store.retry_reading(once)
+    report = table.store.retry_reading(run)
     table.store.sweep()
-    return done
+    return report
 
 
-def _merged_shards(table: Table, names: list[str]) -> Iterator[bytes]:
-    return map(shard.encode, batches(runs_in_order(table, names)))
+def _merge_shards(table: Table, names: list[str]) -> Iterator[bytes]:
+    return map(shard.encode, split_batches(table.iter_runs(names)))
 
 
 def _is_compact(table: Table, names: list[str]) -> bool:
-    """Whether these shards are what merging them would give."""
+    """Whether merging these shards would give the same shards."""
     rows = sum(len(radii) for name in names for _, radii, _ in shard.describe_slices(name, table.store.read(name)))
     if len(names) > -(-rows // shard.MOST_ROWS):
         return False
-    digests = [hashlib.sha256(data).hexdigest() for data in _merged_shards(table, names)]
+    digests = [hashlib.sha256(data).hexdigest() for data in _merge_shards(table, names)]
     return sorted(digests) == sorted(map(digest_of, names))

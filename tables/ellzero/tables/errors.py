@@ -1,13 +1,14 @@
-"""What can be wrong with a table, each said in one line.
+"""The errors of tables, each with a message of one line.
 
-The tree, below `ellzero.certificates.EllzeroError`::
+The tree, below `ellzero.core.EllzeroError`::
 
     TableError
-    ├── NotATable (LookupError)      no table at the location, or something else lies there
-    ├── DamagedShard (ValueError)    bytes that are not those the shard's name promises, or no shard of ours at all
-    ├── NewerFormat (ValueError)     written by a later version of ellzero
-    ├── Contradiction (ArithmeticError)  two shards say different things of one row: at most one can be right
-    └── StorageFailed                the file system or the object store refused
+    ├── NotATable (LookupError)          there is no table at the location, or something else
+    ├── DamagedShard (ValueError)        the bytes are not those the shard's name promises, or not a shard of ellzero
+    ├── NewerFormat (ValueError)         the shard was written by a later version of ellzero
+    └── Contradiction (ArithmeticError)  two shards differ in the same row: at most one can be right
+
+`ellzero.core.StorageFailed` says that the file system or the object store failed.
 """
 
 from ellzero.core.errors import EllzeroError
@@ -18,7 +19,7 @@ class TableError(EllzeroError):
 
 
 class NotATable(TableError, LookupError):
-    """There is no table at ``uri``, because of ``reason``."""
+    """There is no table at ``uri``, for this ``reason``."""
 
     def __init__(self, uri: str, reason: str) -> None:
         super().__init__(uri, reason)
@@ -30,7 +31,7 @@ class NotATable(TableError, LookupError):
 
 
 class DamagedShard(TableError, ValueError):
-    """The shard ``name`` cannot be trusted, because of ``reason``."""
+    """The shard ``name`` cannot be trusted, for this ``reason``."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
@@ -42,17 +43,17 @@ class DamagedShard(TableError, ValueError):
 
 
 class NewerFormat(TableError, ValueError):
-    """The shard ``name`` has format ``version``, and this ellzero reads formats up to ``known``."""
+    """The shard ``name`` has format ``version``, and this ellzero reads formats up to ``newest``."""
 
-    def __init__(self, name: str, version: int, known: int) -> None:
-        super().__init__(name, version, known)
+    def __init__(self, name: str, version: int, newest: int) -> None:
+        super().__init__(name, version, newest)
         self.name = name
         self.version = version
-        self.known = known
+        self.newest = newest
 
     def __str__(self) -> str:
         return (
-            f"shard {self.name} has format {self.version}, and this ellzero reads up to {self.known}: upgrade ellzero"
+            f"shard {self.name} has format {self.version}, and this ellzero reads up to {self.newest}: upgrade ellzero"
         )
 
 

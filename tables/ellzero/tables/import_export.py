@@ -1,4 +1,4 @@
-"""Tables for other tools: CSV, JSON, and plain threshold lists, out and in."""
+"""Tables for other tools: export as CSV, JSON and plain threshold lists, and import of such lists."""
 
 import json
 import re
@@ -9,14 +9,14 @@ from typing import IO
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import InvalidInput
 from ellzero.tables.format.rows import DIGITS, ColumnSlice
-from ellzero.tables.format.shard_metadata import FORMAT
+from ellzero.tables.format.shard import FORMAT
 
 _LINE = re.compile(r"(?P<r>\d{1,10})[\t ,;]+(?P<value>\d{1,4}(\.\d{0,1000})?)", re.ASCII)
 _SKIPPED = re.compile(r"\s*(#.*)?|r[\t ,;]+threshold", re.ASCII)
 
 
 def to_csv(runs: Iterable[ColumnSlice]) -> Iterator[str]:
-    """A header and a line a row."""
+    """A header, then one line per row."""
     yield "k,alpha_num,alpha_den,r,threshold,exact,min_p"
     for run in runs:
         key = f"{run.noise.k},{run.noise.alpha.numerator},{run.noise.alpha.denominator}"
@@ -51,7 +51,7 @@ def to_text(runs: Iterable[ColumnSlice]) -> Iterator[str]:
 
 
 def from_text(source: IO[str]) -> Iterator[tuple[int, Decimal]]:
-    """The rows of a threshold list: a radius and a decimal a line, apart by a tab, blanks or a comma; # comments."""
+    """The rows of a threshold list: a radius and a decimal in each line, with a tab, blanks or a comma between them."""
     for number, line in enumerate(source, 1):
         if _SKIPPED.fullmatch(line.rstrip("\r\n")):
             continue

@@ -1,4 +1,4 @@
-"""Tables of thresholds by the paper's own algorithm: each row with its d and its error bound, to audit others with."""
+"""Tables of thresholds by the published algorithm, each row with its d and error bound, to audit other tables with."""
 
 from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, Context, Decimal
@@ -6,14 +6,14 @@ from decimal import ROUND_CEILING, Context, Decimal
 import pyarrow as pa
 
 from ellzero.certificates import Noise, PaperThreshold
-from ellzero.tables.format import shard, shard_metadata
+from ellzero.tables.format import shard
 from ellzero.tables.format.rows import DIGITS
 from ellzero.tables.store import Store
-from ellzero.tables.table import store_of
+from ellzero.tables.table import open_store
 
 KIND = "paper thresholds"
 METHOD = "paper"
-# Below 10, and finer than any d of interest needs: 10^-37 above the bound itself at most.
+# For bounds below 10, rounded up by at most 10^-37: finer than any d of interest needs.
 _BOUND_DIGITS = 37
 SCHEMA = pa.schema(
     [
@@ -31,7 +31,7 @@ _UP = Context(prec=80, rounding=ROUND_CEILING)
 
 
 class PaperTable:
-    """A grow-only set of shards as `Table` is. Each row (d, K, α, r) says threshold − error_bound ≤ τ_r ≤ threshold."""
+    """A grow-only set of shards like `Table`. Each row (d, K, α, r) has threshold − error_bound ≤ τ_r ≤ threshold."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -39,12 +39,12 @@ class PaperTable:
     @classmethod
     def open(cls, uri: str) -> "PaperTable":
         """The table at a path or URI, which must hold one of this kind."""
-        return cls(store_of(uri, KIND))
+        return cls(open_store(uri, KIND))
 
     @classmethod
     def create(cls, uri: str) -> "PaperTable":
         """The table at a path or URI, empty if there is nothing yet."""
-        return cls(store_of(uri, KIND, create=True))
+        return cls(open_store(uri, KIND, create=True))
 
     def append(self, rows: Iterable[PaperThreshold]) -> str:
         """Add rows as one shard, and return its name."""
@@ -52,32 +52,35 @@ class PaperTable:
 
     def rows(self) -> list[PaperThreshold]:
         """All rows in order of (K, α, d, r)."""
-        found = self.store.retry_reading(
-            lambda: {row for name in self.store.names() for row in decode(name, self.store.read(name))}
+        return self.store.retry_reading(
+            lambda: _sort({row for name in self.store.names() for row in decode(name, self.store.read(name))})
         )
-        return sorted(found, key=lambda row: (row.noise.k, row.noise.alpha, row.d, row.r))
 
 
 def encode(rows: Iterable[PaperThreshold]) -> bytes:
     """The Parquet file of these rows."""
-    listed = sorted(rows, key=lambda row: (row.noise.k, row.noise.alpha, row.d, row.r))
+    ordered = _sort(rows)
     columns = {
-        "method": [METHOD for _ in listed],
-        "d": [row.d for row in listed],
-        "k": [row.noise.k for row in listed],
-        "alpha_num": [row.noise.alpha.numerator for row in listed],
-        "alpha_den": [row.noise.alpha.denominator for row in listed],
-        "r": [row.r for row in listed],
-        "threshold": [row.value for row in listed],
-        "error_bound": [_UP.quantize(row.error_bound, Decimal(1).scaleb(-_BOUND_DIGITS)) for row in listed],
+        "method": [METHOD for _ in ordered],
+        "d": [row.d for row in ordered],
+        "k": [row.noise.k for row in ordered],
+        "alpha_num": [row.noise.alpha.numerator for row in ordered],
+        "alpha_den": [row.noise.alpha.denominator for row in ordered],
+        "r": [row.r for row in ordered],
+        "threshold": [row.value for row in ordered],
+        "error_bound": [_UP.quantize(row.error_bound, Decimal(1).scaleb(-_BOUND_DIGITS)) for row in ordered],
     }
     table = pa.Table.from_pydict(columns, schema=SCHEMA)
-    return shard.parquet(table, shard_metadata.encode(KIND, {"method": METHOD, "rows": len(listed)}))
+    return shard.write_parquet(table, KIND, {"method": METHOD, "rows": len(ordered)})
 
 
 def decode(name: str, data: bytes) -> Iterator[PaperThreshold]:
     """The rows in a shard's bytes."""
     shard.read_metadata(name, data, KIND)
-    for row in shard.read(name, data, SCHEMA).to_pylist():
+    for row in shard.read_parquet(name, data, SCHEMA).to_pylist():
         noise = Noise(row["k"], f"{row['alpha_num']}/{row['alpha_den']}")
         yield PaperThreshold(noise, row["d"], row["r"], row["threshold"], row["error_bound"])
+
+
+def _sort(rows: Iterable[PaperThreshold]) -> list[PaperThreshold]:
+    return sorted(rows, key=lambda row: (row.noise.k, row.noise.alpha, row.d, row.r))

@@ -1,4 +1,4 @@
-"""The client without a server: the lookups of `ellzero.client.Client`, answered from a table in this process."""
+"""A client that needs no server: the lookups of `ellzero.client.Client`, answered from a table in this process."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -30,11 +30,11 @@ Bounds: TypeAlias = RationalLike | Sequence[RationalLike] | NDArray[np.floating[
 
 
 class LocalClient:
-    """Answers from the table at a path or URI, by default the one that ships; missing rows are computed.
+    """Answers from the table at a path or URI, by default the one that ships with ellzero; missing rows are computed.
 
-    The methods of `ellzero.client.Client` that need no model, with the same answers; a model's votes without a server
-    are those of `ellzero.smoothing.SmoothedClassifier`. A value that is not allowed is a ValueError of both, here
-    ``ellzero.certificates.InvalidInput``.
+    It has the methods of `ellzero.client.Client` that need no model, with the same answers; to certify a model without
+    a server use `ellzero.smoothing.SmoothedClassifier`. Both raise `ellzero.core.InvalidInput`, a ValueError, for a
+    value that is not allowed.
     """
 
     def __init__(self, table: str | PathLike[str] | None = None) -> None:
@@ -84,7 +84,7 @@ class LocalClient:
         n: int | None = None,
         failure: RationalLike | None = None,
     ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
-        """The certified radius of a probability (with a runner-up perhaps) or of votes; of each in a list or array."""
+        """The certified radius of a probability, optionally with p_b, or of votes; or of each in a list or array."""
         noise, d = Noise(k, alpha), read_dimension(d)
         evidence = read_evidence(p, p_b, count, n, failure)
         values, epsilon = evidence.values, evidence.failure
@@ -118,18 +118,18 @@ class LocalClient:
         failure: RationalLike | None = None,
         power: RationalLike | None = None,
     ) -> PlanAnswer:
-        """How many votes radius r needs for inputs of probability p; or how far n votes reach among d coordinates."""
+        """How many votes radius r takes for an input of probability p; or the largest radius n votes can certify."""
         noise, failure = Noise(k, alpha), DEFAULT_FAILURE if failure is None else failure
         if r is not None and p is not None and n is None and d is None:
             return queries.answer_votes_needed(noise, r, p, failure, DEFAULT_POWER if power is None else power)
         if n is not None and d is not None and r is None and p is None and power is None:
             return queries.answer_reach(self._index, noise, n, d, failure)
-        raise InvalidInput("plan", "asked with r and p (and power), or with n and d", {"r": r, "p": p, "n": n, "d": d})
+        raise InvalidInput("plan", "called with r and p (and power), or with n and d", {"r": r, "p": p, "n": n, "d": d})
 
     def compare(
         self, *, alpha: RationalLike, d: int, p: RationalLike | None = None, r_max: int | None = None
     ) -> CompareAnswer:
-        """The discrete certificate of bits beside the Gaussian one, α > 1/2."""
+        """The discrete certificate of bits beside the Gaussian one, for α > 1/2."""
         return queries.answer_comparison(self._index, Noise(1, alpha), d, p, r_max)
 
     def tables(self) -> TablesAnswer:

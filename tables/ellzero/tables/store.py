@@ -1,10 +1,10 @@
-"""Where shards lie: a flat, grow-only set of immutable files, each named by the SHA-256 of its bytes.
+"""Where shards are stored: a flat, grow-only set of immutable files, each named by the SHA-256 of its bytes.
 
-No lock and no log: a shard appears whole or not at all, two writers of the same bytes write the same file, and a
-wrong byte shows in the name. Any number of processes may put, read and list at once.
+It needs no lock and no log: a shard appears whole or not at all, two writers of the same bytes write the same file, and
+a wrong byte contradicts the name. Any number of processes may put, read and list at once.
 
-A shard that a compaction wrote also has a generation in its name, one more than those it was made of. So its name is
-none that was there before: otherwise one compaction could count on a shard that a slower one is about to delete.
+A shard written by a compaction also has a generation in its name, one more than the highest it was merged from. So its
+name has never been used before: otherwise a compaction could rely on a shard that a slower one is about to delete.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from ellzero.tables.errors import DamagedShard, NotATable
 T = TypeVar("T")
 
 _SHARD = re.compile(r"(?P<digest>[0-9a-f]{64})(-(?P<generation>[1-9]\d{0,8}))?\.parquet", re.ASCII)
-_SET_ASIDE = ".damaged"
-# A listing is taken again until it is the same twice: while it goes on, rows may move from a shard that it has not come
-# to into one that it has passed.
+_DAMAGED_SUFFIX = ".damaged"
+# Listing is repeated until two listings are the same: meanwhile rows may move from a shard not listed yet to one that
+# appears behind the listing.
 _MOST_LISTINGS = 20
 _MOST_READINGS = 10
 
@@ -29,15 +29,15 @@ class Store(Folder):
     """The shards under one URI, see `Folder`."""
 
     def names(self) -> list[str]:
-        """The names of all shards, sorted. Refuses a place that holds anything else instead of a table."""
+        """The names of all shards, sorted. Raises `NotATable` for a place that holds something else."""
         before: set[str] | None = None
         for _ in range(_MOST_LISTINGS):
-            found = self._found()
-            shards = {name for name in found if _SHARD.fullmatch(name)}
+            files = self._list_files()
+            shards = {name for name in files if _SHARD.fullmatch(name)}
             if shards == before:
                 break
             before = shards
-        strange = sorted(name for name in found.keys() - shards if not _is_by_the_way(name))
+        strange = sorted(name for name in files.keys() - shards if not _is_auxiliary(name))
         for name in strange:
             if name.endswith(".parquet"):
                 raise NotATable(self.uri, f"is not a table of ellzero: {name} is not one of its shards")
@@ -46,14 +46,14 @@ class Store(Folder):
         return sorted(shards)
 
     def read(self, name: str) -> bytes:
-        """The bytes of a shard, which are certainly those that were written. FileNotFoundError if it is gone."""
+        """The bytes of a shard, checked to be those that were written. Raises FileNotFoundError if it is gone."""
         data = super().read(name)
         if hashlib.sha256(data).hexdigest() != digest_of(name):
             raise DamagedShard(name, "is damaged: its bytes are not those that its name promises")
         return data
 
     def retry_reading(self, reading: Callable[[], T]) -> T:
-        """What ``reading`` gives; again from its start if a compaction took a shard away that it had listed."""
+        """The result of ``reading``, which is started again if a compaction deletes a shard that it has listed."""
         for _ in range(_MOST_READINGS - 1):
             try:
                 return reading()
@@ -62,16 +62,16 @@ class Store(Folder):
         return reading()
 
     def put(self, data: bytes, generation: int = 0) -> str:
-        """Write a shard durably and return its name. It appears whole or not at all, and heals a damaged one."""
+        """Write a shard durably and return its name. It appears whole or not at all, and replaces a damaged copy."""
         name = f"{hashlib.sha256(data).hexdigest()}{f'-{generation}' if generation else ''}.parquet"
         self.write(name, data)
         return name
 
     def set_aside(self, name: str) -> None:
-        """Take a damaged shard out of the table, keeping its bytes beside it, unless somebody else has done so."""
-        self.move(name, name + _SET_ASIDE)
+        """Rename a damaged shard so that it leaves the table but its bytes are kept, unless that has been done."""
+        self.move(name, name + _DAMAGED_SUFFIX)
 
-    def _found(self) -> dict[str, float]:
+    def _list_files(self) -> dict[str, float]:
         try:
             return self.files()
         except NotADirectoryError:
@@ -84,11 +84,11 @@ def digest_of(name: str) -> str:
 
 
 def generation_of(name: str) -> int:
-    """How many compactions lie behind a shard, from its name."""
-    found = _SHARD.fullmatch(name)
-    return int(found["generation"] or 0) if found else 0
+    """How many compactions led to a shard, from its name."""
+    match = _SHARD.fullmatch(name)
+    return int(match["generation"] or 0) if match else 0
 
 
-def _is_by_the_way(name: str) -> bool:
+def _is_auxiliary(name: str) -> bool:
     """Whether a file belongs to a table without being a shard."""
-    return is_scratch(name) or name.endswith(_SET_ASIDE)
+    return is_scratch(name) or name.endswith(_DAMAGED_SUFFIX)

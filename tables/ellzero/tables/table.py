@@ -1,22 +1,25 @@
-"""A table: what the shards under one URI say together."""
+"""A table: the rows of all shards under one URI."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from fractions import Fraction
+
+from cachetools import LRUCache, cached
 
 from ellzero.certificates import Noise
 from ellzero.tables.errors import DamagedShard, NotATable
 from ellzero.tables.format import shard
-from ellzero.tables.format.rows import ColumnSlice, End, merge_slices
+from ellzero.tables.format.rows import ColumnSlice, End, group_by_noise, merge_slices
 from ellzero.tables.store import Store
 
-T = TypeVar("T")
+# 25 bytes each: a hundred megabytes. Shards are sorted, so successive columns mostly lie in the same few.
+_MOST_ROWS_OPEN = 4_000_000
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How far a column goes without a gap: rows 0..rows−1, and why it ends there."""
+    """How far a column extends without a gap: rows 0..rows−1, and why it ends there."""
 
     rows: int
     end: End
@@ -35,19 +38,19 @@ class Table:
     @classmethod
     def open(cls, uri: str) -> "Table":
         """The table at a path or URI, which must hold one."""
-        return cls(store_of(uri, shard.KIND))
+        return cls(open_store(uri, shard.KIND))
 
     @classmethod
     def create(cls, uri: str) -> "Table":
-        """The table at a path or URI, empty if there is nothing yet. Refuses a place that holds anything else."""
-        return cls(store_of(uri, shard.KIND, create=True))
+        """The table at a path or URI, empty if there is nothing yet. Raises `NotATable` for anything else."""
+        return cls(open_store(uri, shard.KIND, create=True))
 
     def append(self, slices: Iterable[ColumnSlice]) -> list[str]:
-        """Add rows as new shards of bounded size and return their names. Adding what is there changes nothing."""
-        return [self.store.put(shard.encode(batch)) for batch in batches(slices)]
+        """Add rows as new shards of bounded size and return their names. Adding rows twice changes nothing."""
+        return [self.store.put(shard.encode(batch)) for batch in split_batches(slices)]
 
     def shards(self) -> Iterator[tuple[str, list[ColumnSlice]]]:
-        """All shards, one after the other, each checked to the byte."""
+        """All shards, one after the other, with every byte checked."""
         for name in self.store.names():
             yield name, shard.decode(name, self.store.read(name))
 
@@ -55,89 +58,104 @@ class Table:
         """All rows, by noise in order of K and α: disjoint runs, the first of which begins at r = 0 if it can."""
 
         def load() -> dict[Noise, list[ColumnSlice]]:
-            found: dict[Noise, list[ColumnSlice]] = defaultdict(list)
-            for _, slices in self.shards():
-                for piece in slices:
-                    found[piece.noise].append(piece)
-            return {
-                noise: merge_slices(found[noise]) for noise in sorted(found, key=lambda noise: (noise.k, noise.alpha))
-            }
+            by_noise = group_by_noise(piece for _, slices in self.shards() for piece in slices)
+            return {noise: merge_slices(by_noise[noise]) for noise in sorted(by_noise, key=_noise_key)}
 
         return self.store.retry_reading(load)
 
     def column(self, noise: Noise) -> list[ColumnSlice]:
-        """The rows of one noise as `columns` has them, from the shards that hold any; none if the table lacks it."""
+        """The rows of one noise as in `columns`, read only from shards that have any; empty if the table has none."""
 
         def load() -> list[ColumnSlice]:
-            found: list[ColumnSlice] = []
+            slices: list[ColumnSlice] = []
             for name in self.store.names():
                 data = self.store.read(name)
-                if any(noise == announced for announced, _, _ in shard.describe_slices(name, data)):
-                    found += [piece for piece in shard.decode(name, data) if piece.noise == noise]
-            return merge_slices(found)
+                if any(noise == other for other, _, _ in shard.describe_slices(name, data)):
+                    slices += [piece for piece in shard.decode(name, data) if piece.noise == noise]
+            return merge_slices(slices)
 
         return self.store.retry_reading(load)
 
-    def extents(self, damaged: Callable[[DamagedShard], None] | None = None) -> dict[Noise, Extent]:
-        """How far each column goes, from the footers alone, in memory that does not grow with the rows.
+    def iter_columns(self, names: list[str]) -> Iterator[tuple[Noise, list[ColumnSlice]]]:
+        """The slices of each noise in these shards, in order of (K, α), with only a few shards in memory at a time."""
+        holders: dict[Noise, list[str]] = defaultdict(list)
+        for name in names:
+            for noise in {noise for noise, _, _ in shard.describe_slices(name, self.store.read(name))}:
+                holders[noise].append(name)
+        # A single shard has at most `shard.MOST_ROWS` rows, so it always fits.
+        cache: LRUCache[str, dict[Noise, list[ColumnSlice]]] = LRUCache(_MOST_ROWS_OPEN, _count_rows)
+        read = cached(cache, key=lambda name: name)(
+            lambda name: group_by_noise(shard.decode(name, self.store.read(name)))
+        )
+        for noise in sorted(holders, key=_noise_key):
+            slices = [piece for name in holders[noise] for piece in read(name)[noise]]
+            yield noise, [ColumnSlice(noise, piece.first, piece.rows.copy(), piece.end) for piece in slices]
 
-        Every byte is checked; a shard with a wrong one raises, or is handed to ``damaged`` and counts as absent.
+    def iter_runs(self, names: list[str]) -> Iterator[ColumnSlice]:
+        """The rows of these shards in order of (K, α, r), each once, in bounded memory."""
+        for _, slices in self.iter_columns(names):
+            yield from merge_slices(slices)
+
+    def extents(self, on_damage: Callable[[DamagedShard], None] | None = None) -> dict[Noise, Extent]:
+        """How far each column extends, from the footers alone, in memory that does not grow with the rows.
+
+        Every byte is checked; a damaged shard raises, or its error is passed to ``on_damage`` and it counts as missing.
         """
 
         def survey() -> dict[Noise, Extent]:
-            found: dict[Noise, list[tuple[range, End]]] = defaultdict(list)
+            by_noise: dict[Noise, list[tuple[range, End]]] = defaultdict(list)
             for name in self.store.names():
                 try:
                     data = self.store.read(name)
                 except DamagedShard as error:
-                    if damaged is None:
+                    if on_damage is None:
                         raise
-                    damaged(error)
+                    on_damage(error)
                     continue
                 for noise, radii, end in shard.describe_slices(name, data):
-                    found[noise].append((radii, end))
-            return {noise: _extent(slices) for noise, slices in found.items()}
+                    by_noise[noise].append((radii, end))
+            return {noise: _extent(slices) for noise, slices in by_noise.items()}
 
         return self.store.retry_reading(survey)
 
 
-def store_of(uri: str, wanted: str, create: bool = False) -> Store:
-    """The store at a path or URI, which holds a table of the wanted kind; with ``create`` it may also be empty."""
+def open_store(uri: str, expected_kind: str, create: bool = False) -> Store:
+    """The store at a path or URI, which must hold a table of this kind; with ``create`` it may also be empty."""
     store = Store(uri)
     try:
-        found = kind(store)
+        kind = read_kind(store)
     except DamagedShard:
         if not create:
             raise
-        found = wanted  # as far as anyone can tell; reading it tells more
-    if found is None and not create:
+        kind = expected_kind  # reading its rows would fail
+    if kind is None and not create:
         raise NotATable(store.uri, "holds no table")
-    if found not in (None, wanted):
-        raise NotATable(store.uri, f"holds a table of {found}, not of {wanted}")
+    if kind not in (None, expected_kind):
+        raise NotATable(store.uri, f"holds a table of {kind}, not of {expected_kind}")
     if create:
         store.prepare()
     return store
 
 
-def kind(store: Store) -> str | None:
-    """What the shards of a store hold, None where there are none. If a shard is damaged the next one is asked."""
+def read_kind(store: Store) -> str | None:
+    """The kind of the table in a store, from its first undamaged shard; None if there are no shards."""
 
-    def first_answer() -> str | None:
-        trouble: Exception | None = None
+    def read_first() -> str | None:
+        failure: Exception | None = None
         for name in store.names():
             try:
                 return str(shard.read_metadata(name, store.read(name))["kind"])
             except (FileNotFoundError, DamagedShard) as error:
-                trouble = error
-        if trouble is not None:
-            raise trouble
+                failure = error
+        if failure is not None:
+            raise failure
         return None
 
-    return store.retry_reading(first_answer)
+    return store.retry_reading(read_first)
 
 
-def batches(slices: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
-    """Parts in groups of at most MOST_ROWS rows, cut where they have to be."""
+def split_batches(slices: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
+    """The slices in groups of at most MOST_ROWS rows, cut where necessary."""
     batch: list[ColumnSlice] = []
     room = shard.MOST_ROWS
     for piece in slices:
@@ -163,3 +181,11 @@ def _extent(slices: list[tuple[range, End]]) -> Extent:
         if radii.stop > rows:
             rows, end = radii.stop, reason
     return Extent(rows, end)
+
+
+def _noise_key(noise: Noise) -> tuple[int, Fraction]:
+    return noise.k, noise.alpha
+
+
+def _count_rows(by_noise: dict[Noise, list[ColumnSlice]]) -> int:
+    return sum(len(piece.rows) for slices in by_noise.values() for piece in slices)

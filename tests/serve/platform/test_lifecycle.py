@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from oracles.tables import exact_part
+from oracles.tables import exact_slice
 from serve.load import Outcome, load
 from serve.running import Running, running
 
@@ -70,10 +70,10 @@ def test_slow_work_is_finished_before_the_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_sighup_loads_the_table_anew(tmp_path: Path, workers: int) -> None:
     uri = str(tmp_path / "table")
-    Table.create(uri).append([exact_part(Noise(255, "0.2"))])
+    Table.create(uri).append([exact_slice(Noise(255, "0.2"))])
     with running(tmp_path / "log", "--tables", uri, "--workers", str(workers)) as service:
         assert len(httpx2.get(service.url + "/v1/tables").json()["columns"]) == 1
-        Table.open(uri).append([exact_part(Noise(255, "0.3"))])
+        Table.open(uri).append([exact_slice(Noise(255, "0.3"))])
         service.process.send_signal(signal.SIGHUP)
         _until(lambda: len(httpx2.get(service.url + "/v1/tables").json()["columns"]) == 2)
         assert service.process.poll() is None
@@ -81,7 +81,7 @@ def test_sighup_loads_the_table_anew(tmp_path: Path, workers: int) -> None:
 
 def test_a_table_that_is_damaged_meanwhile_does_not_replace_the_old_one(tmp_path: Path) -> None:
     uri = tmp_path / "table"
-    Table.create(str(uri)).append([exact_part(Noise(255, "0.2"))])
+    Table.create(str(uri)).append([exact_slice(Noise(255, "0.2"))])
     with running(tmp_path / "log", "--tables", str(uri)) as service:
         for shard in uri.glob("*.parquet"):
             shard.write_bytes(shard.read_bytes()[:-1])

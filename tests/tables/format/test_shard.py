@@ -16,59 +16,59 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
-from oracles.tables import cut, exact_part, listed, parquet, with_footer
+from oracles.tables import cut, exact_slice, list_rows, parquet, with_footer
 
 from ellzero.certificates import Noise, Threshold, thresholds
 from ellzero.tables import ColumnSlice, DamagedShard, End, NewerFormat, TableError
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store
 
-PARTS = [
-    exact_part(Noise(255, "1/10")),
-    cut(exact_part(Noise(255, "1/5"), 30), 7, 20),
-    exact_part(Noise(3, "1/4")),
-    exact_part(Noise(3, "1/10"), 12),  # α < β
-    exact_part(Noise(10**8, f"{2**62 + 1}/{2**63 - 1}"), 3),  # the largest keys
+SLICES = [
+    exact_slice(Noise(255, "1/10")),
+    cut(exact_slice(Noise(255, "1/5"), 30), 7, 20),
+    exact_slice(Noise(3, "1/4")),
+    exact_slice(Noise(3, "1/10"), 12),  # α < β
+    exact_slice(Noise(10**8, f"{2**62 + 1}/{2**63 - 1}"), 3),  # the largest keys
 ]
-SHARD = shard.encode(PARTS)
+SHARD = shard.encode(SLICES)
 
 
 @st.composite
-def some_parts(draw: st.DrawFn) -> list[ColumnSlice]:
-    """Parts of different noises, some of which do not begin at 0."""
-    parts = []
+def some_slices(draw: st.DrawFn) -> list[ColumnSlice]:
+    """Slices of different noises, some of which do not begin at 0."""
+    slices = []
     for noise in draw(st.lists(noises(), min_size=1, max_size=4, unique=True)):
-        whole = exact_part(noise, draw(st.integers(0, 30)))
+        whole = exact_slice(noise, draw(st.integers(0, 30)))
         first = draw(st.integers(0, whole.stop - 1))
-        parts.append(cut(whole, first, draw(st.integers(first + 1, whole.stop))))
-    return parts
+        slices.append(cut(whole, first, draw(st.integers(first + 1, whole.stop))))
+    return slices
 
 
-def in_order(parts: list[ColumnSlice]) -> list[tuple[Noise, End, list[Threshold]]]:
-    return [listed(part) for part in sorted(parts, key=lambda part: (part.noise.k, part.noise.alpha))]
-
-
-@settings(max_examples=50)
-@given(some_parts())
-def test_what_was_encoded_is_decoded(parts: list[ColumnSlice]) -> None:
-    found = shard.decode("x", shard.encode(parts))
-    assert [listed(part) for part in found] == in_order(parts)
-    assert [part.first for part in found] == [rows[0].r for _, _, rows in in_order(parts)]
+def in_order(slices: list[ColumnSlice]) -> list[tuple[Noise, End, list[Threshold]]]:
+    return [list_rows(piece) for piece in sorted(slices, key=lambda piece: (piece.noise.k, piece.noise.alpha))]
 
 
 @settings(max_examples=50)
-@given(some_parts(), st.randoms(use_true_random=False))
-def test_the_same_parts_in_any_order_are_the_same_bytes(parts: list[ColumnSlice], random: Any) -> None:
-    data = shard.encode(parts)
-    shuffled = random.sample(parts, len(parts))
-    assert shard.encode(shuffled) == data
+@given(some_slices())
+def test_what_was_encoded_is_decoded(slices: list[ColumnSlice]) -> None:
+    result = shard.decode("x", shard.encode(slices))
+    assert [list_rows(piece) for piece in result] == in_order(slices)
+    assert [piece.first for piece in result] == [rows[0].r for _, _, rows in in_order(slices)]
+
+
+@settings(max_examples=50)
+@given(some_slices(), st.randoms(use_true_random=False))
+def test_the_same_slices_in_any_order_are_the_same_bytes(slices: list[ColumnSlice], random: Any) -> None:
+    data = shard.encode(slices)
+    permutation = random.sample(slices, len(slices))
+    assert shard.encode(permutation) == data
     assert shard.encode(shard.decode("x", data)) == data
 
 
-def test_the_same_parts_in_any_order_are_the_same_bytes_also_if_they_overlap() -> None:
-    whole = exact_part(Noise(1, "4/5"), 30)
-    parts = [cut(whole, 0, 9), cut(whole, 0, 20)]
-    assert shard.encode(parts) == shard.encode(parts[::-1])
+def test_the_same_slices_in_any_order_are_the_same_bytes_also_if_they_overlap() -> None:
+    whole = exact_slice(Noise(1, "4/5"), 30)
+    slices = [cut(whole, 0, 9), cut(whole, 0, 20)]
+    assert shard.encode(slices) == shard.encode(slices[::-1])
 
 
 def test_the_schema_is_exactly_the_promised_one() -> None:
@@ -98,8 +98,8 @@ def test_every_row_is_in_the_file_as_the_engine_gives_it() -> None:
             "exact": row.exact,
             "min_p": row.min_p,
         }
-        for _, _, part in in_order(PARTS)
-        for row in part
+        for _, _, piece in in_order(SLICES)
+        for row in piece
     ]
     assert rows == expected
     assert rows == sorted(rows, key=lambda row: (row["k"], row["alpha_num"] / row["alpha_den"], row["r"]))
@@ -108,9 +108,9 @@ def test_every_row_is_in_the_file_as_the_engine_gives_it() -> None:
 
 
 def test_the_footer_says_what_the_shard_is() -> None:
-    stated = json.loads(pq.read_metadata(pa.BufferReader(SHARD)).metadata[b"ellzero"])
-    columns = stated.pop("columns")
-    assert stated == {
+    metadata = json.loads(pq.read_metadata(pa.BufferReader(SHARD)).metadata[b"ellzero"])
+    columns = metadata.pop("columns")
+    assert metadata == {
         "format": 1,
         "kind": "thresholds",
         "engine": "ellzero.certificates",
@@ -129,7 +129,7 @@ def test_the_footer_says_what_the_shard_is() -> None:
         {"k": 255, "alpha": "1/5", "first": 7, "last": 19, "end": "cut"},
     ]
     assert shard.describe_slices("x", SHARD) == [
-        (part.noise, range(part.first, part.stop), part.end) for part in shard.decode("x", SHARD)
+        (piece.noise, range(piece.first, piece.stop), piece.end) for piece in shard.decode("x", SHARD)
     ]
 
 
@@ -144,11 +144,11 @@ def test_duckdb_and_polars_read_the_same_rows(tmp_path: Path) -> None:
     frame = polars.read_parquet(file)
     assert frame.rows() == expected
     assert frame.schema["threshold"] == polars.Decimal(38, 20)
-    asked = "k = 255 and alpha_den = 10 and threshold = 0.98739814896523242496"
-    assert query(f"select r from '{file}' where {asked}").fetchall() == [(7,)]
+    condition = "k = 255 and alpha_den = 10 and threshold = 0.98739814896523242496"
+    assert query(f"select r from '{file}' where {condition}").fetchall() == [(7,)]
 
 
-def refused(data: bytes, error: type[TableError], text: str) -> None:
+def check_refused(data: bytes, error: type[TableError], text: str) -> None:
     """Every way of reading these bytes gives this one line."""
     with pytest.raises(error) as caught:
         shard.decode("x", data)
@@ -159,7 +159,7 @@ def refused(data: bytes, error: type[TableError], text: str) -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 4, 100, len(SHARD) // 2, len(SHARD) - 1])
 def test_truncated_bytes_are_refused(length: int) -> None:
-    refused(SHARD[:length], DamagedShard, "is not a Parquet file")
+    check_refused(SHARD[:length], DamagedShard, "is not a Parquet file")
 
 
 @settings(max_examples=100)
@@ -168,9 +168,9 @@ def test_any_wrong_byte_is_detected(at: int, flip: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         store = Store(directory)
         name = store.put(SHARD)
-        damaged = bytearray(SHARD)
-        damaged[at] ^= flip
-        Path(directory, name).write_bytes(damaged)
+        corrupt = bytearray(SHARD)
+        corrupt[at] ^= flip
+        Path(directory, name).write_bytes(corrupt)
         with pytest.raises(DamagedShard) as error:
             store.read(name)
         assert str(error.value) == f"shard {name} is damaged: its bytes are not those that its name promises"
@@ -178,72 +178,76 @@ def test_any_wrong_byte_is_detected(at: int, flip: int) -> None:
 
 def test_a_foreign_parquet_file_is_refused() -> None:
     rows = pq.read_table(pa.BufferReader(SHARD))
-    refused(parquet(rows, {}), DamagedShard, "is not a shard of ellzero: its footer says nothing of it")
-    refused(parquet(rows, {b"other": b"{}"}), DamagedShard, "is not a shard of ellzero: its footer says nothing of it")
+    check_refused(parquet(rows, {}), DamagedShard, "is not a shard of ellzero: its footer has no metadata of ellzero")
+    check_refused(
+        parquet(rows, {b"other": b"{}"}),
+        DamagedShard,
+        "is not a shard of ellzero: its footer has no metadata of ellzero",
+    )
     for text in (b"{", b"[]", b"7", b"{}", b'{"format": null}', b'{"format": "new"}', b"\xff"):
-        refused(parquet(rows, {b"ellzero": text}), DamagedShard, "is not a shard of ellzero: its footer cannot be read")
+        check_refused(
+            parquet(rows, {b"ellzero": text}), DamagedShard, "is not a shard of ellzero: its metadata cannot be read"
+        )
 
 
 def test_a_newer_format_asks_for_an_upgrade() -> None:
-    newer = with_footer(SHARD, lambda stated: stated.update(format=2))
-    refused(newer, NewerFormat, "has format 2, and this ellzero reads up to 1: upgrade ellzero")
+    newer = with_footer(SHARD, lambda metadata: metadata.update(format=2))
+    check_refused(newer, NewerFormat, "has format 2, and this ellzero reads up to 1: upgrade ellzero")
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda stated: stated.update(digits=19),
-        lambda stated: stated.update(digits="20"),
-        lambda stated: stated.pop("digits"),
-        lambda stated: stated["conventions"].update(alpha="probability of resampling"),
-        lambda stated: stated["conventions"].update(more="and more"),
-        lambda stated: stated.pop("conventions"),
+        lambda metadata: metadata.update(digits=19),
+        lambda metadata: metadata.update(digits="20"),
+        lambda metadata: metadata.pop("digits"),
+        lambda metadata: metadata["conventions"].update(alpha="probability of resampling"),
+        lambda metadata: metadata["conventions"].update(more="and more"),
+        lambda metadata: metadata.pop("conventions"),
     ],
 )
 def test_other_digits_or_conventions_are_refused(change: Callable[[dict[str, Any]], object]) -> None:
-    refused(with_footer(SHARD, change), DamagedShard, "follows other conventions or digits than format 1 does")
+    check_refused(with_footer(SHARD, change), DamagedShard, "follows other conventions or digits than format 1 does")
 
 
 def test_another_kind_of_rows_is_refused() -> None:
-    other = with_footer(SHARD, lambda stated: stated.update(kind="paper thresholds"))
-    refused(other, DamagedShard, "holds paper thresholds, not thresholds")
+    other = with_footer(SHARD, lambda metadata: metadata.update(kind="paper thresholds"))
+    check_refused(other, DamagedShard, "holds paper thresholds, not thresholds")
 
 
 def column_update(at: int, **changes: object) -> Callable[[dict[str, Any]], object]:
-    return lambda stated: stated["columns"][at].update(changes)
+    return lambda metadata: metadata["columns"][at].update(changes)
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (column_update(0, k=2), "does not hold the k that its footer announces"),
-        (column_update(0, alpha="3/10"), "does not hold the alpha_num that its footer announces"),
-        (column_update(0, alpha="1/11"), "does not hold the alpha_den that its footer announces"),
-        (column_update(3, first=6, last=18), "does not hold the r that its footer announces"),
-        (column_update(0, last=13), "does not hold the rows that its footer announces"),
-        (column_update(0, last=11), "does not hold the rows that its footer announces"),
-        (column_update(0, last=10**9), "does not hold the rows that its footer announces"),
-        (lambda stated: stated["columns"].pop(), "does not hold the rows that its footer announces"),
-        (column_update(0, end="finished"), "has a footer that announces no columns"),
-        (column_update(0, alpha="11/10"), "has a footer that announces no columns"),
-        (column_update(0, k=0), "has a footer that announces no columns"),
-        (column_update(0, first=None), "has a footer that announces no columns"),
-        (lambda stated: stated["columns"][0].pop("k"), "has a footer that announces no columns"),
-        (lambda stated: stated.pop("columns"), "has a footer that announces no columns"),
-        (lambda stated: stated.update(columns=7), "has a footer that announces no columns"),
+        (column_update(0, k=2), "does not hold the k that its footer lists"),
+        (column_update(0, alpha="3/10"), "does not hold the alpha_num that its footer lists"),
+        (column_update(0, alpha="1/11"), "does not hold the alpha_den that its footer lists"),
+        (column_update(3, first=6, last=18), "does not hold the r that its footer lists"),
+        (column_update(0, last=13), "does not hold the rows that its footer lists"),
+        (column_update(0, last=11), "does not hold the rows that its footer lists"),
+        (column_update(0, last=10**9), "does not hold the rows that its footer lists"),
+        (lambda metadata: metadata["columns"].pop(), "does not hold the rows that its footer lists"),
+        (column_update(0, end="finished"), "has a footer that lists no columns"),
+        (column_update(0, alpha="11/10"), "has a footer that lists no columns"),
+        (column_update(0, k=0), "has a footer that lists no columns"),
+        (column_update(0, first=None), "has a footer that lists no columns"),
+        (lambda metadata: metadata["columns"][0].pop("k"), "has a footer that lists no columns"),
+        (lambda metadata: metadata.pop("columns"), "has a footer that lists no columns"),
+        (lambda metadata: metadata.update(columns=7), "has a footer that lists no columns"),
     ],
 )
-def test_a_footer_that_announces_anything_else_is_refused(
-    change: Callable[[dict[str, Any]], object], text: str
-) -> None:
-    refused(with_footer(SHARD, change), DamagedShard, text)
+def test_a_footer_that_lists_anything_else_is_refused(change: Callable[[dict[str, Any]], object], text: str) -> None:
+    check_refused(with_footer(SHARD, change), DamagedShard, text)
 
 
 @pytest.mark.parametrize(
     "change",
     [
         column_update(0, last=10**30),
-        lambda stated: stated.update(columns=[]),
+        lambda metadata: metadata.update(columns=[]),
     ],
 )
 def test_absurd_announcements_are_refused_too(change: Callable[[dict[str, Any]], object]) -> None:
@@ -252,8 +256,8 @@ def test_absurd_announcements_are_refused_too(change: Callable[[dict[str, Any]],
 
 
 def test_a_shard_without_rows_is_refused_or_has_no_parts() -> None:
-    stated = with_footer(SHARD, lambda stated: stated.update(columns=[]))
-    metadata = pq.read_metadata(pa.BufferReader(stated)).metadata
+    metadata = with_footer(SHARD, lambda metadata: metadata.update(columns=[]))
+    metadata = pq.read_metadata(pa.BufferReader(metadata)).metadata
     with suppress(DamagedShard):
         assert shard.decode("x", parquet(shard.SCHEMA.empty_table(), {b"ellzero": metadata[b"ellzero"]})) == []
 
@@ -281,8 +285,8 @@ def test_a_column_that_is_not_at_its_end_cannot_be_announced_to_be(end: str) -> 
 def test_other_columns_or_types_are_refused(change: Callable[[pa.Table], pa.Table]) -> None:
     metadata = pq.read_metadata(pa.BufferReader(SHARD)).metadata
     rows = change(pq.read_table(pa.BufferReader(SHARD)).replace_schema_metadata(None))
-    refused(
+    check_refused(
         parquet(rows, {b"ellzero": metadata[b"ellzero"]}),
         DamagedShard,
-        "has other columns or types than its format says",
+        "has other columns or types than its format",
     )

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.brute_force import binomial_tail
 from oracles.strategies import noises, probabilities
-from oracles.tables import contents, cut, exact_part, files, listed, literal_radius
+from oracles.tables import contents, cut, exact_slice, files, list_rows, literal_radius
 
 from ellzero.certificates import InvalidInput, Noise, Votes, column, radius, radius_from_votes, single_threshold
 from ellzero.tables import ABSTAIN, ColumnSlice, End, Extent, RadiusResult, Source, Table, ThresholdIndex
@@ -25,15 +25,15 @@ BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), 
 LAST = 40
 
 
-def index_of(*parts: ColumnSlice) -> ThresholdIndex:
-    return ThresholdIndex({part.noise: part for part in parts})
+def index_of(*slices: ColumnSlice) -> ThresholdIndex:
+    return ThresholdIndex({piece.noise: piece for piece in slices})
 
 
 @st.composite
 def indexes(draw: st.DrawFn, noise: Noise) -> ThresholdIndex:
     """A table that has all rows of the noise, some, or none."""
     rows = draw(st.sampled_from([0, 0, 1, 2, 5, 15, LAST + 1]))
-    return index_of(exact_part(noise, rows - 1)) if rows else index_of()
+    return index_of(exact_slice(noise, rows - 1)) if rows else index_of()
 
 
 @st.composite
@@ -74,11 +74,11 @@ def fraction(p: Any) -> Fraction:
 @given(noises(max_denominator=30), st.data(), st.one_of(st.integers(1, 60), st.just(150_528)))
 def test_a_radius_is_what_exact_arithmetic_gives(noise: Noise, data: st.DataObject, d: int) -> None:
     index, p = data.draw(indexes(noise)), data.draw(near_thresholds(noise))
-    found = index.radius(p, noise, d)
-    assert found.radius == radius(noise, p, d)
+    result = index.radius(p, noise, d)
+    assert result.radius == radius(noise, p, d)
     if d <= 60:
-        assert found.radius == literal_radius(noise, fraction(p), d)
-    assert found.radius is None or type(found.radius) is int
+        assert result.radius == literal_radius(noise, fraction(p), d)
+    assert result.radius is None or type(result.radius) is int
 
 
 @settings(max_examples=60)
@@ -86,14 +86,14 @@ def test_a_radius_is_what_exact_arithmetic_gives(noise: Noise, data: st.DataObje
 def test_what_was_asked_before_changes_no_answer(noise: Noise, data: st.DataObject, write_back: bool) -> None:
     """The index keeps rows that it had to compute, and may have written them back."""
     with TemporaryDirectory() as directory:
-        table = table_of(Path(directory), *data.draw(indexes(noise))._columns.stored.values(), exact_part(FLAT))
+        table = table_of(Path(directory), *data.draw(indexes(noise))._columns.table_columns.values(), exact_slice(FLAT))
         index = ThresholdIndex.open(table, write_back=write_back)
         for _ in range(5):
             p, d = data.draw(near_thresholds(noise)), data.draw(st.sampled_from([1, 7, 30, 150_528]))
             assert index.radius(p, noise, d).radius == radius(noise, p, d)
-            many = index.radius(np.array([float(fraction(p)), 0.75]), noise, d).radii.tolist()
-            asked = (radius(noise, double, d) for double in (float(fraction(p)), 0.75))
-            assert many == [ABSTAIN if certified is None else certified for certified in asked]
+            radii = index.radius(np.array([float(fraction(p)), 0.75]), noise, d).radii.tolist()
+            expected = (radius(noise, double, d) for double in (float(fraction(p)), 0.75))
+            assert radii == [ABSTAIN if certified is None else certified for certified in expected]
         again = ThresholdIndex.open(directory)
         assert again.radius(p, noise, d).radius == radius(noise, p, d)
 
@@ -101,13 +101,13 @@ def test_what_was_asked_before_changes_no_answer(noise: Noise, data: st.DataObje
 @settings(max_examples=60)
 @given(noises(max_denominator=30), st.data(), st.one_of(st.integers(1, 60), st.just(150_528)))
 def test_an_array_gives_the_radii_of_its_elements(noise: Noise, data: st.DataObject, d: int) -> None:
-    index, rows = data.draw(indexes(noise)), exact_part(noise, LAST).rows
+    index, rows = data.draw(indexes(noise)), exact_slice(noise, LAST).rows
     doubles = [1.0, 0.5, 0.0, *(nextafter(p, towards) for p in rows.min_p for towards in (0.0, p, 1.0))]
     p = np.array(data.draw(st.lists(st.sampled_from(doubles) | st.floats(0, 1), min_size=1, max_size=12)))
     expected = [radius(noise, float(one), d) for one in p]
-    found = index.radius(p, noise, d)
-    assert [None if r == ABSTAIN else r for r in found.radii.tolist()] == expected
-    assert found.radii.dtype == np.int32
+    result = index.radius(p, noise, d)
+    assert [None if r == ABSTAIN else r for r in result.radii.tolist()] == expected
+    assert result.radii.dtype == np.int32
 
 
 @pytest.mark.parametrize("rows", range(1, 9))
@@ -117,23 +117,23 @@ def test_a_cut_column_ends_where_it_ends(rows: int, form: Callable[[float], Any]
     for d in range(1, 12):
         for r in (rows - 2, rows - 1, rows, rows + 1):
             if r >= 0:
-                index, least = index_of(exact_part(BYTES, rows - 1)), float(exact_part(BYTES, 20).rows.min_p[r])
-                found = index.radius(form(least), BYTES, d)
-                certified = found.radius if isinstance(found, RadiusResult) else found.radii[0]
+                index, least = index_of(exact_slice(BYTES, rows - 1)), float(exact_slice(BYTES, 20).rows.min_p[r])
+                result = index.radius(form(least), BYTES, d)
+                certified = result.radius if isinstance(result, RadiusResult) else result.radii[0]
                 assert certified == min(r, d)
-                assert found.source is (Source.TABLE if r < rows - 1 or d < rows else Source.COMPUTED)
+                assert result.source is (Source.TABLE if r < rows - 1 or d < rows else Source.COMPUTED)
 
 
 def test_thresholds_that_round_up_to_the_same_decimal_are_told_apart() -> None:
     """α is so close to β that τ_r grows by less than a unit of the last digit; the table is cut between such rows."""
     noise = Noise(1, f"{2**61 + 1}/{2**62}")
-    whole = exact_part(noise, 400)
+    whole = exact_slice(noise, 400)
     same = [r for r in range(400) if whole.threshold(r).value == whole.threshold(r + 1).value]
     for r in (same[0], same[len(same) // 2], same[-1]):
         unit = Fraction(1, 10**20)
         value = Fraction(whole.threshold(r).value)
-        shifted = [value + shift * unit for shift in (-1, Fraction(-999, 1000), Fraction(-1, 2), 0, Fraction(1, 1000))]
-        for p in (*shifted, (single_threshold.threshold(noise, r) + single_threshold.threshold(noise, r + 1)) / 2):
+        near = [value + shift * unit for shift in (-1, Fraction(-999, 1000), Fraction(-1, 2), 0, Fraction(1, 1000))]
+        for p in (*near, (single_threshold.threshold(noise, r) + single_threshold.threshold(noise, r + 1)) / 2):
             certified = radius(noise, p, 401)
             assert certified is not None
             for rows in (r, r + 1, r + 2, 401):
@@ -143,7 +143,7 @@ def test_thresholds_that_round_up_to_the_same_decimal_are_told_apart() -> None:
 
 def test_a_row_of_every_kind_is_decided_at_its_last_bit() -> None:
     """τ_0 = 1/2 and τ_1 of K = 1 are decimals; τ_7 of K = 255 is just below its own."""
-    bits, whole = index_of(exact_part(BITS)), index_of(exact_part(BYTES))
+    bits, whole = index_of(exact_slice(BITS)), index_of(exact_slice(BYTES))
     assert bits.radius("0.875", BITS, 9)[:2] == (0, Source.TABLE)
     assert bits.radius("0.875000000000000000000000000001", BITS, 9)[:2] == (1, Source.TABLE)
     assert whole.radius("0.98739814896523242496", BYTES, 9)[:2] == (7, Source.TABLE)
@@ -153,7 +153,7 @@ def test_a_row_of_every_kind_is_decided_at_its_last_bit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("p", "shown"),
+    ("p", "text"),
     [
         (True, "True"),
         (np.True_, "np.True_"),
@@ -177,20 +177,20 @@ def test_a_row_of_every_kind_is_decided_at_its_last_bit() -> None:
         (0.9 + 0j, "(0.9+0j)"),
     ],
 )
-def test_what_is_no_probability_is_refused_in_one_line(p: Any, shown: str | None) -> None:
-    index = index_of(exact_part(BITS, 5))
-    if shown is None:  # blanks around a number are no matter
+def test_what_is_no_probability_is_refused_in_one_line(p: Any, text: str | None) -> None:
+    index = index_of(exact_slice(BITS, 5))
+    if text is None:  # blanks around a number are ignored
         assert index.radius(p, BITS, 9).radius == 1
         return
     for noise in (BITS, BYTES, FLAT):
         with pytest.raises(InvalidInput) as error:
             index.radius(p, noise, 9)
-        assert str(error.value) == f"p must be a number from 0 to 1; got {shown}"
+        assert str(error.value) == f"p must be a number from 0 to 1; got {text}"
 
 
 @pytest.mark.parametrize("d", [0, -1, True, 2.0, "9", 2**31, None])
 def test_what_is_no_dimension_is_refused_in_one_line(d: Any) -> None:
-    index = index_of(exact_part(BITS, 5))
+    index = index_of(exact_slice(BITS, 5))
     for ask in (
         lambda: index.radius(0.9, BITS, d),
         lambda: index.radius("0.9", BITS, d),
@@ -222,18 +222,18 @@ def test_what_is_no_dimension_is_refused_in_one_line(d: Any) -> None:
 @pytest.mark.parametrize("noise", [BYTES, BITS, FLAT, WEAK])
 def test_arrays_of_any_shape_and_width_of_float(make: Callable[[Any], Any], noise: Noise) -> None:
     p = make(np.linspace(0.4, 1, 60))
-    found = index_of(exact_part(BYTES, 5), exact_part(BITS)).radius(p, noise, 30)
-    if isinstance(found, RadiusResult):
-        assert found.radius == radius(noise, float(p), 30)
+    result = index_of(exact_slice(BYTES, 5), exact_slice(BITS)).radius(p, noise, 30)
+    if isinstance(result, RadiusResult):
+        assert result.radius == radius(noise, float(p), 30)
         return
-    assert found.radii.shape == p.shape
+    assert result.radii.shape == p.shape
     for at, one in np.ndenumerate(p):
         certified = radius(noise, float(one), 30)
-        assert found.radii[at] == (ABSTAIN if certified is None else certified)
+        assert result.radii[at] == (ABSTAIN if certified is None else certified)
 
 
 @pytest.mark.parametrize(
-    ("p", "shown"),
+    ("p", "text"),
     [
         (np.array([0.9, nan]), "nan"),
         (np.array([[0.9], [-0.5]]), "-0.5"),
@@ -247,12 +247,12 @@ def test_arrays_of_any_shape_and_width_of_float(make: Callable[[Any], Any], nois
         (np.array([0.9], np.longdouble), f"{np.dtype(np.longdouble)!r}"),
     ],
 )
-def test_arrays_of_anything_else_are_refused_in_one_line(p: Any, shown: str) -> None:
+def test_arrays_of_anything_else_are_refused_in_one_line(p: Any, text: str) -> None:
     for noise in (BITS, BYTES, FLAT):
         with pytest.raises(InvalidInput) as error:
-            index_of(exact_part(BITS, 5)).radius(p, noise, 9)
+            index_of(exact_slice(BITS, 5)).radius(p, noise, 9)
         allowed = "an array of float64, float32 or float16 from 0 to 1"
-        assert str(error.value) == f"p must be {allowed}; got {shown}"
+        assert str(error.value) == f"p must be {allowed}; got {text}"
 
 
 @settings(max_examples=60)
@@ -274,10 +274,10 @@ def test_votes_certify_what_they_do_without_a_table(
 @pytest.mark.parametrize("r", [0, 3, 8])
 def test_votes_whose_bound_lies_between_a_threshold_and_the_next_double(r: int) -> None:
     """Rounded to a double, the bound would not certify r; the votes do."""
-    chance = binomial_tail(40, 39, single_threshold.threshold(BYTES, r))
-    for room, certified in ((Fraction(1, 10**30), r), (0, r - 1), (-Fraction(1, 10**30), r - 1)):
-        votes = Votes(39, 40, chance + room)
-        for index in (index_of(), index_of(exact_part(BYTES, 3)), index_of(exact_part(BYTES))):
+    tail = binomial_tail(40, 39, single_threshold.threshold(BYTES, r))
+    for shift, certified in ((Fraction(1, 10**30), r), (0, r - 1), (-Fraction(1, 10**30), r - 1)):
+        votes = Votes(39, 40, tail + shift)
+        for index in (index_of(), index_of(exact_slice(BYTES, 3)), index_of(exact_slice(BYTES))):
             assert index.radius(votes, BYTES, 99).radius == (None if certified < 0 else certified)
             counts = np.array([39, 0])
             assert index.radii_of_counts(counts, 40, votes.failure, BYTES, 99).radii.tolist() == [certified, ABSTAIN]
@@ -288,25 +288,25 @@ def test_votes_whose_bound_lies_between_a_threshold_and_the_next_double(r: int) 
 def test_every_count_gets_the_radius_of_its_votes(noise: Noise, n: int, failure: str) -> None:
     counts, d = np.arange(n + 1), 6
     expected = [radius_from_votes(noise, Votes(count, n, failure), d) for count in range(n + 1)]
-    for index in (index_of(), index_of(exact_part(noise, 1)), index_of(exact_part(noise, 50))):
-        found = index.radii_of_counts(counts, n, failure, noise, d)
-        assert [None if r == ABSTAIN else r for r in found.radii.tolist()] == expected
-        assert found.radii.dtype == np.int32
+    for index in (index_of(), index_of(exact_slice(noise, 1)), index_of(exact_slice(noise, 50))):
+        result = index.radii_of_counts(counts, n, failure, noise, d)
+        assert [None if r == ABSTAIN else r for r in result.radii.tolist()] == expected
+        assert result.radii.dtype == np.int32
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64])
 def test_counts_of_any_shape_and_width(dtype: type) -> None:
-    index = index_of(exact_part(BYTES))
+    index = index_of(exact_slice(BYTES))
     counts: Any = np.arange(60, 0, -1, dtype=dtype).reshape(3, 4, 5)
-    found = index.radii_of_counts(counts, 60, "0.01", BYTES, 9)
-    assert found.source is Source.TABLE
-    assert found.radii.shape == counts.shape
+    result = index.radii_of_counts(counts, 60, "0.01", BYTES, 9)
+    assert result.source is Source.TABLE
+    assert result.radii.shape == counts.shape
     for at, count in np.ndenumerate(counts):
         certified = radius_from_votes(BYTES, Votes(int(count), 60, "0.01"), 9)
-        assert found.radii[at] == (ABSTAIN if certified is None else certified)
+        assert result.radii[at] == (ABSTAIN if certified is None else certified)
     assert index.radii_of_counts(counts[:, ::2].T, 60, "0.01", BYTES, 9).radii.shape == (5, 2, 3)
     assert index.radii_of_counts(counts[:0], 60, "0.01", BYTES, 9).radii.shape == (0, 4, 5)
-    assert index.radii_of_counts(np.array(60, dtype), 60, "0.01", BYTES, 9).radii == found.radii[0, 0, 0]
+    assert index.radii_of_counts(np.array(60, dtype), 60, "0.01", BYTES, 9).radii == result.radii[0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -324,13 +324,13 @@ def test_counts_of_any_shape_and_width(dtype: type) -> None:
 )
 def test_counts_that_cannot_be_are_refused_in_one_line(counts: Any, n: Any, failure: Any, line: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        index_of(exact_part(BITS)).radii_of_counts(counts, n, failure, BITS, 9)
+        index_of(exact_slice(BITS)).radii_of_counts(counts, n, failure, BITS, 9)
     assert str(error.value).startswith(line)
 
 
 def test_the_answer_says_where_it_came_from() -> None:
-    index = index_of(exact_part(BYTES), exact_part(BITS, 5), exact_part(FLAT))
-    within, beyond, top = (float(exact_part(BITS).rows.min_p[r]) for r in (3, 5, 9))
+    index = index_of(exact_slice(BYTES), exact_slice(BITS, 5), exact_slice(FLAT))
+    within, beyond, top = (float(exact_slice(BITS).rows.min_p[r]) for r in (3, 5, 9))
     table, computed = Source.TABLE, Source.COMPUTED
     # A complete column answers everything, whatever d is.
     for p in (0.3, 0.5, 0.6, 0.99, 0.9999999999999999, 1.0, "0.99", Fraction(2, 3), 1, Votes(99, 100)):
@@ -362,13 +362,13 @@ def test_the_answer_says_where_it_came_from() -> None:
 @pytest.mark.parametrize("noise", [BITS, WEAK])
 def test_the_same_question_has_the_same_source_in_every_form(p: Any, noise: Noise) -> None:
     """What needs no row at all (p ≤ 1/2, p = 1) is no work of the engine, alone or in an array."""
-    index = index_of(exact_part(BITS, 5))
+    index = index_of(exact_slice(BITS, 5))
     sources = [index.radius(form, noise, 100).source for form in (p, float(p), str(p), np.array([float(p)]))]
     assert len(set(sources)) == 1, sources
 
 
 def test_a_radius_beyond_the_table_is_found_once_and_then_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    index, far = index_of(exact_part(BITS, 5)), float(exact_part(BITS).rows.min_p[20])
+    index, far = index_of(exact_slice(BITS, 5)), float(exact_slice(BITS).rows.min_p[20])
     assert index.radius(far, BITS, 100)[:2] == (20, Source.COMPUTED)
 
     def never(*arguments: Any) -> Any:
@@ -376,30 +376,30 @@ def test_a_radius_beyond_the_table_is_found_once_and_then_columns(monkeypatch: p
 
     monkeypatch.setattr(column_cache, "iter_column_rows", never)
     for r in range(21):
-        p = float(exact_part(BITS).rows.min_p[r])
+        p = float(exact_slice(BITS).rows.min_p[r])
         assert index.radius(p, BITS, 100).radius == r
         assert index.radius(np.array([p]), BITS, 100).radii.tolist() == [r]
     with pytest.raises(AssertionError, match="computed again"):
-        index.radius(float(exact_part(BITS).rows.min_p[25]), BITS, 100)
+        index.radius(float(exact_slice(BITS).rows.min_p[25]), BITS, 100)
 
 
 def test_what_is_kept_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(column_cache, "MOST_KEPT_ROWS", 100)
+    monkeypatch.setattr(column_cache, "MOST_CACHED_ROWS", 100)
     index = index_of()
     for k in range(1, 40):
         noise = Noise(k, "9/10")
         for p in (0.99, nextafter(1, 0)):
             assert index.radius(p, noise, 60).radius == radius(noise, p, 60)
-        assert sum(len(part.rows) for part in index._columns._kept.values()) <= 100
-    assert index._columns._kept
+        assert sum(len(piece.rows) for piece in index._columns._computed.values()) <= 100
+    assert index._columns._computed
 
 
 def test_many_short_columns_count_for_more_than_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(column_cache, "MOST_KEPT_ROWS", 1_000)
+    monkeypatch.setattr(column_cache, "MOST_CACHED_ROWS", 1_000)
     index = index_of()
     for k in range(1, 40):
         index.radius(0.51, Noise(k, "9/10"), 60)
-    assert len(index._columns._kept) == 12
+    assert len(index._columns._computed) == 12
     for k in range(1, 40):
         assert index.radius(0.51, Noise(k, "9/10"), 60).radius == 0
 
@@ -417,58 +417,58 @@ def test_all_rows_of_a_column_are_computed_once(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(column_cache, "iter_column_rows", never)
     if ask is None:
         assert index.thresholds(BITS).column is first
-        assert listed(index.thresholds(BITS, 5).column) == listed(exact_part(BITS, 5))
+        assert list_rows(index.thresholds(BITS, 5).column) == list_rows(exact_slice(BITS, 5))
     else:
         assert index.radius(ask, BITS, 10_000) == first
         assert first[:2] == (radius(BITS, ask, 10_000), Source.COMPUTED)
 
 
 def test_a_column_too_long_to_keep_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(column_cache, "MOST_KEPT_ROWS", 10)
+    monkeypatch.setattr(column_cache, "MOST_CACHED_ROWS", 10)
     index = index_of()
     assert index.radius(nextafter(1, 0), BYTES, 150_528).radius == radius(BYTES, nextafter(1, 0), 150_528)
-    assert not index._columns._kept
+    assert not index._columns._computed
 
 
 @settings(max_examples=60)
 @given(noises(), st.data(), st.integers(0, 60))
 def test_thresholds_are_the_engine_s(noise: Noise, data: st.DataObject, r_max: int) -> None:
     index = data.draw(indexes(noise))
-    found = index.thresholds(noise, r_max)
-    assert listed(found.column) == listed(exact_part(noise, r_max))
-    stored = index._columns.stored.get(noise)
-    enough = stored is not None and (stored.end is not End.CUT or r_max < stored.stop)
-    assert found.source is (Source.TABLE if enough else Source.COMPUTED)
+    result = index.thresholds(noise, r_max)
+    assert list_rows(result.column) == list_rows(exact_slice(noise, r_max))
+    table_columns = index._columns.table_columns.get(noise)
+    enough = table_columns is not None and (table_columns.end is not End.CUT or r_max < table_columns.stop)
+    assert result.source is (Source.TABLE if enough else Source.COMPUTED)
 
 
 @pytest.mark.parametrize("noise", [BYTES, BITS, FLAT])
 def test_thresholds_go_to_saturation_by_themselves(noise: Noise) -> None:
-    for index in (index_of(), index_of(exact_part(noise, 5)), index_of(exact_part(noise))):
-        assert listed(index.thresholds(noise).column) == listed(exact_part(noise))
+    for index in (index_of(), index_of(exact_slice(noise, 5)), index_of(exact_slice(noise))):
+        assert list_rows(index.thresholds(noise).column) == list_rows(exact_slice(noise))
         assert index.thresholds(noise, 0).column.stop == 1
 
 
 @pytest.mark.parametrize("r_max", [-1, True, 1.5, "5"])
 def test_what_is_no_radius_is_refused_in_one_line(r_max: Any) -> None:
-    for index in (index_of(), index_of(exact_part(BITS, 5)), index_of(exact_part(BITS))):
+    for index in (index_of(), index_of(exact_slice(BITS, 5)), index_of(exact_slice(BITS))):
         with pytest.raises(InvalidInput, match="^r_max must be an integer of at least 0; got"):
             index.thresholds(BITS, r_max)
 
 
-def table_of(directory: Path, *parts: ColumnSlice) -> Table:
+def table_of(directory: Path, *slices: ColumnSlice) -> Table:
     table = Table.create(str(directory))
-    table.append(parts)
+    table.append(slices)
     return table
 
 
 def test_rows_are_written_back_and_then_are_the_table_s(tmp_path: Path) -> None:
-    whole = exact_part(BYTES)
+    whole = exact_slice(BYTES)
     table = table_of(tmp_path, cut(whole, 0, 6))
     index = ThresholdIndex.open(table, write_back=True)
     p = float(whole.rows.min_p[20])
     assert index.radius(p, BYTES, 150_528)[:2] == (20, Source.COMPUTED)
     assert table.extents() == {BYTES: Extent(22, End.CUT)}  # the row that p does not pass was needed too
-    assert [(part.first, part.stop) for _, parts in table.shards() for part in parts if part.first] == [(6, 22)]
+    assert [(piece.first, piece.stop) for _, slices in table.shards() for piece in slices if piece.first] == [(6, 22)]
     assert index.radius(p, BYTES, 150_528)[:2] == (20, Source.TABLE)
     before = files(tmp_path)
     for again in (index, ThresholdIndex.open(str(tmp_path)), ThresholdIndex.open(str(tmp_path), write_back=True)):
@@ -478,23 +478,23 @@ def test_rows_are_written_back_and_then_are_the_table_s(tmp_path: Path) -> None:
 
 
 def test_a_noise_that_the_table_lacks_is_written_back_too(tmp_path: Path) -> None:
-    table = table_of(tmp_path, exact_part(BYTES))
+    table = table_of(tmp_path, exact_slice(BYTES))
     index = ThresholdIndex.open(table, write_back=True)
     assert index.radius(np.array([0.9, nextafter(1, 0)]), BITS, 150_528).source is Source.COMPUTED
     again = ThresholdIndex.open(str(tmp_path))
     assert again.radius(nextafter(1, 0), BITS, 150_528) == index.radius(nextafter(1, 0), BITS, 150_528)
     assert again.radius(0.9, BITS, 150_528).source is Source.TABLE
-    assert contents(table)[BYTES] == [listed(exact_part(BYTES))]
+    assert contents(table)[BYTES] == [list_rows(exact_slice(BYTES))]
 
 
 def test_a_slow_write_of_few_rows_does_not_replace_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(tmp_path / "table")
-    index, written, go_on = ThresholdIndex.open(table, write_back=True), Table.append, threading.Event()
+    index, append, go_on = ThresholdIndex.open(table, write_back=True), Table.append, threading.Event()
 
-    def slowly(table: Table, parts: Any) -> Any:
-        if len(parts[0].rows) < 10:
+    def slowly(table: Table, slices: Any) -> Any:
+        if len(slices[0].rows) < 10:
             go_on.wait(30)
-        return written(table, parts)
+        return append(table, slices)
 
     monkeypatch.setattr(Table, "append", slowly)
     few = threading.Thread(target=index.extend_to, args=(BITS, 5))
@@ -507,25 +507,25 @@ def test_a_slow_write_of_few_rows_does_not_replace_more(tmp_path: Path, monkeypa
 
 
 def test_only_rows_that_no_shard_has_are_written_back(tmp_path: Path) -> None:
-    whole = exact_part(BYTES)
+    whole = exact_slice(BYTES)
     table = table_of(tmp_path, cut(whole, 0, 3))
     index = ThresholdIndex.open(table, write_back=True)
     for r in (5, 4, 9, 9, 7, 30, 12):
         assert index.radius(float(whole.rows.min_p[r]), BYTES, 150_528).radius == r
-    parts = sorted((part.first, part.stop) for _, shard in table.shards() for part in shard)
-    assert parts == [(0, 3), (3, 7), (7, 14), (14, 32)]  # each at least doubles what there is
-    assert contents(table) == {BYTES: [listed(cut(whole, 0, 32))]}
+    slices = sorted((piece.first, piece.stop) for _, shard in table.shards() for piece in shard)
+    assert slices == [(0, 3), (3, 7), (7, 14), (14, 32)]  # each at least doubles what there is
+    assert contents(table) == {BYTES: [list_rows(cut(whole, 0, 32))]}
 
 
 @pytest.mark.parametrize("p", ["0.9999999", Fraction(9_999_999, 10**7), Decimal("0.9999999")])
 def test_exact_probabilities_are_written_back_as_doubles_are(tmp_path: Path, p: Any) -> None:
-    ThresholdIndex.open(table_of(tmp_path, exact_part(BYTES, 3)), write_back=True).radius(p, BYTES, 150_528)
+    ThresholdIndex.open(table_of(tmp_path, exact_slice(BYTES, 3)), write_back=True).radius(p, BYTES, 150_528)
     assert ThresholdIndex.open(str(tmp_path)).radius(p, BYTES, 150_528).source is Source.TABLE
 
 
 @pytest.mark.parametrize("p", [0.3, 0.5, 1.0, "0.3", 1])
 def test_what_needs_no_row_writes_none(tmp_path: Path, p: Any) -> None:
-    index = ThresholdIndex.open(table_of(tmp_path, exact_part(BITS, 3)), write_back=True)
+    index = ThresholdIndex.open(table_of(tmp_path, exact_slice(BITS, 3)), write_back=True)
     before = files(tmp_path)
     index.radius(p, BYTES, 150_528)
     index.radius(p, BITS, 150_528)
@@ -533,7 +533,7 @@ def test_what_needs_no_row_writes_none(tmp_path: Path, p: Any) -> None:
 
 
 def test_without_write_back_nothing_is_written(tmp_path: Path) -> None:
-    index = ThresholdIndex.open(table_of(tmp_path, exact_part(BITS, 3)))
+    index = ThresholdIndex.open(table_of(tmp_path, exact_slice(BITS, 3)))
     before = files(tmp_path)
     assert index.radius(0.999999, BITS, 99).source is Source.COMPUTED
     assert index.radius(0.999999, BYTES, 99).source is Source.COMPUTED
@@ -543,7 +543,7 @@ def test_without_write_back_nothing_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 def test_an_answer_does_not_depend_on_write_back(tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture) -> None:
     place = tmp_path / "table"
-    index = ThresholdIndex.open(table_of(place, exact_part(BITS, 3)), write_back=True)
+    index = ThresholdIndex.open(table_of(place, exact_slice(BITS, 3)), write_back=True)
     for file in place.iterdir():
         file.unlink()
     place.rmdir()
@@ -556,7 +556,7 @@ def test_an_answer_does_not_depend_on_write_back(tmp_path: Path, how: str, caplo
 
 
 def test_rows_after_a_gap_are_not_taken_for_those_before_it(tmp_path: Path) -> None:
-    whole = exact_part(BYTES)
+    whole = exact_slice(BYTES)
     index = ThresholdIndex.open(table_of(tmp_path, cut(whole, 0, 4), cut(whole, 9, 136)))
     for r in (2, 3, 6, 20):
         p = float(whole.rows.min_p[r])
@@ -568,7 +568,7 @@ def test_rows_after_a_gap_are_not_taken_for_those_before_it(tmp_path: Path) -> N
 
 def test_many_threads_get_the_same_answers(tmp_path: Path) -> None:
     noises = [BYTES, BITS, WEAK, FLAT, Noise(9, "1/3")]
-    index = ThresholdIndex.open(table_of(tmp_path, exact_part(BYTES, 5), exact_part(FLAT)), write_back=True)
+    index = ThresholdIndex.open(table_of(tmp_path, exact_slice(BYTES, 5), exact_slice(FLAT)), write_back=True)
     doubles = np.random.default_rng(0).random(40) * 0.5 + 0.5
     expected = {noise: [radius(noise, p, 99) for p in doubles.tolist()] for noise in noises}
     wrong: list[Any] = []
@@ -577,9 +577,9 @@ def test_many_threads_get_the_same_answers(tmp_path: Path) -> None:
         try:
             for at in np.random.default_rng(seed).permutation(40).tolist():
                 for noise in noises:
-                    found = index.radius(float(doubles[at]), noise, 99).radius
-                    if found != expected[noise][at]:
-                        wrong.append((noise, doubles[at], found))
+                    result = index.radius(float(doubles[at]), noise, 99).radius
+                    if result != expected[noise][at]:
+                        wrong.append((noise, doubles[at], result))
         except Exception as error:
             wrong.append(error)
 
@@ -590,11 +590,11 @@ def test_many_threads_get_the_same_answers(tmp_path: Path) -> None:
         thread.join()
     assert wrong == []
     for noise, runs in Table.open(str(tmp_path)).columns().items():
-        assert [listed(run) for run in runs] == [listed(exact_part(noise, runs[0].stop - 1))]
+        assert [list_rows(run) for run in runs] == [list_rows(exact_slice(noise, runs[0].stop - 1))]
     assert set(ThresholdIndex.open(str(tmp_path)).noises) == set(noises)
 
 
 def test_a_table_is_found_by_its_place(tmp_path: Path) -> None:
-    table = table_of(tmp_path, exact_part(BITS))
+    table = table_of(tmp_path, exact_slice(BITS))
     for place in (str(tmp_path), f"file://{tmp_path}", table):
         assert ThresholdIndex.open(place).noises == [BITS]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises, probabilities
-from oracles.tables import exact_part
+from oracles.tables import exact_slice
 
 from ellzero.certificates import InvalidInput, Noise, Votes, radius, radius_from_votes, single_threshold
 from ellzero.certificates._balls import bounds, precision
@@ -19,7 +19,7 @@ BYTES, BITS, WEAK, SLOW = Noise(255, "1/5"), Noise(1, "4/5"), Noise(9, "1/50"), 
 
 
 def index_of(noise: Noise, rows: int) -> ThresholdIndex:
-    return ThresholdIndex({noise: exact_part(noise, rows - 1)} if rows else {})
+    return ThresholdIndex({noise: exact_slice(noise, rows - 1)} if rows else {})
 
 
 def numbers(radii: list[int | None]) -> list[int]:
@@ -28,17 +28,17 @@ def numbers(radii: list[int | None]) -> list[int]:
 
 @settings(max_examples=40)
 @given(noises(max_denominator=30), st.integers(1, 25))
-def test_the_chance_of_a_row_contains_its_threshold(noise: Noise, rows: int) -> None:
-    part = exact_part(noise, rows - 1)
+def test_the_probability_of_a_row_contains_its_threshold(noise: Noise, rows: int) -> None:
+    piece = exact_slice(noise, rows - 1)
     for r in range(rows + 2):
-        chance, exact = (
-            ThresholdIndex({noise: part})._threshold_probabilities(noise)(r),
+        probability, exact = (
+            ThresholdIndex({noise: piece})._threshold_probabilities(noise)(r),
             single_threshold.threshold(noise, r),
         )
         with precision(64):
-            low, high = bounds(chance.ball(64))
+            low, high = bounds(probability.ball(64))
         assert low <= exact <= high
-        assert chance.exact == exact
+        assert probability.exact == exact
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,10 +75,12 @@ def test_all_counts_get_the_radii_of_their_votes_by_least_counts() -> None:
     """Far more counts than radii: each radius is asked for its least count instead."""
     n, d = 3_000, 150_528
     index = index_of(SLOW, 500)
-    found = index.radii_of_counts(np.arange(n + 1), n, "0.001", SLOW, d).radii
-    assert found.tolist() == numbers([index.radius(Votes(count, n, "0.001"), SLOW, d).radius for count in range(n + 1)])
+    result = index.radii_of_counts(np.arange(n + 1), n, "0.001", SLOW, d).radii
+    assert result.tolist() == numbers(
+        [index.radius(Votes(count, n, "0.001"), SLOW, d).radius for count in range(n + 1)]
+    )
     for count in range(0, n + 1, 250):
-        assert found[count] == numbers([radius_from_votes(SLOW, Votes(count, n, "0.001"), d)])[0]
+        assert result[count] == numbers([radius_from_votes(SLOW, Votes(count, n, "0.001"), d)])[0]
 
 
 def test_votes_do_not_ask_the_engine_for_rows_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +112,7 @@ def test_two_classes_have_the_radius_of_exact_arithmetic(
 
 
 def test_two_classes_say_where_the_radius_came_from() -> None:
-    index = ThresholdIndex({BYTES: exact_part(BYTES)})
+    index = ThresholdIndex({BYTES: exact_slice(BYTES)})
     assert index.radius("0.9", BYTES, 99, "0.05")[:2] == (2, Source.TABLE)  # as far as 0.9 alone, and as 0.95
     assert index.radius("0.4", BYTES, 99, "0.3")[:2] == (0, Source.COMPUTED)
     assert index.radius("0.3", BYTES, 99, "0.4")[:2] == (None, Source.TABLE)
@@ -142,5 +144,5 @@ def test_counts_for_a_flat_noise_ask_for_no_least_count(monkeypatch: pytest.Monk
         raise AssertionError("all radii have the same threshold")
 
     monkeypatch.setattr(index_module, "least_count", never)
-    found = index_of(flat, 1).radii_of_counts(np.array([30, 60]), 60, "0.001", flat, 150_528)
-    assert found.radii.tolist() == [ABSTAIN, 150_528]
+    result = index_of(flat, 1).radii_of_counts(np.array([30, 60]), 60, "0.001", flat, 150_528)
+    assert result.radii.tolist() == [ABSTAIN, 150_528]

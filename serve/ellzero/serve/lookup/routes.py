@@ -122,7 +122,7 @@ def _write_column(result: ColumnResult, media_type: str) -> Response:
         return Response("\n".join([*import_export.to_csv([result.column]), ""]), 200, headers, CSV)
     if media_type == ARROW:
         sink = pa.BufferOutputStream()
-        table = shard.arrow([result.column])
+        table = shard.to_arrow([result.column])
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return Response(sink.getvalue().to_pybytes(), 200, headers, ARROW)

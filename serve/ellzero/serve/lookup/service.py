@@ -37,7 +37,7 @@ from ellzero.serve.settings import ServeSettings
 from ellzero.tables import ColumnResult, ThresholdIndex
 from ellzero.tables.bundled import LOCATION
 from ellzero.tables.lookup import queries
-from ellzero.tables.lookup.column_cache import MOST_KEPT_ROWS
+from ellzero.tables.lookup.column_cache import MOST_CACHED_ROWS
 from ellzero.tables.lookup.results import RadiusResult
 
 _LOG = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ class LookupService:
         noise, r_max, index = request.noise, request.r_max, self._index
         self._check_cost(cost_estimates.sending_seconds(noise, r_max))
         have, expected_seconds = partial(index.is_whole, noise, r_max), cost_estimates.column_seconds(noise, r_max)
-        if have() or cost_estimates.estimate_rows(noise, r_max) <= MOST_KEPT_ROWS:
+        if have() or cost_estimates.estimate_rows(noise, r_max) <= MOST_CACHED_ROWS:
             await self._compute_once(noise, have, partial(index.extend_to, noise, r_max), expected_seconds)
         else:  # too many rows to cache
             self._check_cost(expected_seconds)

@@ -1,6 +1,7 @@
-"""Rows of thresholds in memory: slices of columns as plain arrays, and how they are joined."""
+"""Rows of thresholds in memory: slices of columns as plain arrays, and how they are merged."""
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,12 +18,12 @@ from ellzero.tables.errors import Contradiction
 
 DIGITS = 20
 SCALE = 10**DIGITS
-"""Thresholds are kept as scaled ceilings: the integers ⌈τ_r·SCALE⌉."""
+"""Thresholds are stored as scaled ceilings: the integers ⌈τ_r·SCALE⌉."""
 _WORD = 1 << 64
 
 
 class End(StrEnum):
-    """Why a column's rows end where they end."""
+    """Why the rows of a column end where they do."""
 
     COMPLETE = "complete"  # the last threshold rounds up to 1, and so do all further ones
     FLAT = "flat"  # α = β: one row, τ_r = 1/2 for every r
@@ -40,11 +41,11 @@ class Rows(NamedTuple):
         return len(self.min_p)
 
     def between(self, start: int, stop: int) -> "Rows":
-        """A view of some of them."""
+        """A view of the rows from ``start`` up to ``stop``."""
         return Rows(self.units[start:stop], self.exact[start:stop], self.min_p[start:stop])
 
     def copy(self) -> "Rows":
-        """The same rows on their own: a view would keep all the memory that it is a slice of."""
+        """A copy of the rows: a view would keep the whole arrays in memory."""
         return Rows(self.units.copy(), self.exact.copy(), self.min_p.copy())
 
     def scaled_ceiling(self, at: int) -> int:
@@ -52,7 +53,7 @@ class Rows(NamedTuple):
         return self.units.item(at, 1) * _WORD + self.units.item(at, 0)
 
     def same_as(self, other: "Rows") -> bool:
-        """Whether all bytes agree."""
+        """Whether all values are equal."""
         return all(bool(np.array_equal(mine, theirs)) for mine, theirs in zip(self, other, strict=True))
 
 
@@ -83,7 +84,7 @@ class ColumnSlice:
 
 
 class RowBuffer:
-    """Gathers rows from the engine, a few bytes each."""
+    """Collects rows as they are computed, a few bytes each."""
 
     def __init__(self) -> None:
         self._units = bytearray()
@@ -94,26 +95,34 @@ class RowBuffer:
         return len(self._exact)
 
     def add(self, row: Row) -> None:
-        """One more row."""
+        """Append a row."""
         self._units += row.ceiling.units.to_bytes(16, "little")
         self._exact.append(row.ceiling.exact)
         self._min_p.append(row.min_p)
 
     def rows(self) -> Rows:
-        """What was gathered, as arrays that share nothing with the buffer."""
+        """The rows so far, as arrays that share no memory with the buffer."""
         units = np.frombuffer(bytes(self._units), dtype="<u8").reshape(-1, 2)
         return Rows(units, np.frombuffer(bytes(self._exact), dtype=np.bool_), np.array(self._min_p, dtype=np.float64))
 
 
 def end_of(noise: Noise, last_scaled_ceiling: int) -> End:
-    """Why a column ends at a row with this ceiling."""
+    """Why a column ends at a row with this scaled ceiling."""
     if noise.is_flat:
         return End.FLAT
     return End.COMPLETE if last_scaled_ceiling == SCALE else End.CUT
 
 
+def group_by_noise(slices: Iterable[ColumnSlice]) -> dict[Noise, list[ColumnSlice]]:
+    """The slices of each noise, in the order in which they come."""
+    by_noise: dict[Noise, list[ColumnSlice]] = defaultdict(list)
+    for piece in slices:
+        by_noise[piece.noise].append(piece)
+    return by_noise
+
+
 def merge_slices(slices: Iterable[ColumnSlice]) -> list[ColumnSlice]:
-    """Slices of one noise as disjoint runs in order of r; rows that are there twice must be the same."""
+    """Merge slices of one noise into disjoint runs in order of r; rows that occur twice must be the same."""
     runs: list[list[ColumnSlice]] = []
     for piece in sorted(slices, key=lambda piece: (piece.first, -len(piece.rows))):
         if not runs or piece.first > runs[-1][-1].stop:
@@ -125,10 +134,10 @@ def merge_slices(slices: Iterable[ColumnSlice]) -> list[ColumnSlice]:
         if piece.stop > run[-1].stop:
             start = run[-1].stop - piece.first
             run.append(ColumnSlice(piece.noise, run[-1].stop, piece.rows.between(start, len(piece.rows)), piece.end))
-    return [_joined(run) for run in runs]
+    return [_join(run) for run in runs]
 
 
-def _joined(run: list[ColumnSlice]) -> ColumnSlice:
+def _join(run: list[ColumnSlice]) -> ColumnSlice:
     if len(run) == 1:
         return run[0]
     rows = Rows(*(np.concatenate(arrays) for arrays in zip(*(piece.rows for piece in run), strict=True)))

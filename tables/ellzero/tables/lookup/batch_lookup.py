@@ -1,4 +1,4 @@
-"""Radii of arrays: of doubles by one search, of counts by as few certificates as decide them all."""
+"""Radii of arrays: of doubles by one search, of counts by as few certificates as possible."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ _COUNT_ARRAY = "an array of integers from 0 to n"
 
 
 def radii_of_doubles(columns: ColumnCache, p: NDArray[Any], noise: Noise, d: int) -> RadiiResult:
-    """The largest r ≤ d with p > τ_r for each p: the number of min_p that it reaches, less one."""
+    """The largest r ≤ d with p > τ_r for each p: the number of rows whose min_p it reaches, minus one."""
     if p.dtype.kind != "f" or p.dtype.itemsize > 8:
         raise InvalidInput("p", _P_ARRAY, p.dtype)
     if not p.size:
@@ -57,12 +57,12 @@ def radii_of_counts(
         return RadiiResult(np.empty(counts.shape, np.int32), Source.TABLE)
     distinct, places = np.unique(counts.astype(np.int64), return_inverse=True)
     results = [certify(int(distinct[0])), certify(int(distinct[-1]))]
-    first, last = (one.number for one in results)
+    first, last = (result.number for result in results)
     if len(distinct) <= last - first:
         results = [certify(count) for count in distinct.tolist()]
-        radii = np.array([one.number for one in results])
+        radii = np.array([result.number for result in results])
     else:
-        # k*_r never falls with r, so a count's radius is the number of least counts that it reaches.
+        # k*_r never decreases with r, so a count's radius follows from the number of least counts that it reaches.
         least = [least_count(r) for r in range(first + 1, last + 1)]
         radii = first + np.searchsorted(np.array(least, np.int64), distinct, "right")
     source = combine_sources([result.source for result in results])
@@ -70,7 +70,7 @@ def radii_of_counts(
 
 
 def _beyond(columns: ColumnCache, doubles: NDArray[np.float64], noise: Noise, d: int) -> tuple[NDArray[np.int64], bool]:
-    """The radii of probabilities beyond the rows in memory, and whether any was computed: not for p = 1."""
+    """The radii of probabilities beyond the rows in memory, and whether any had to be computed (p = 1 does not)."""
     radii = np.full(doubles.shape, d, np.int64)
     below = doubles < 1.0
     needed = bool(below.any())

@@ -1,4 +1,4 @@
-"""The columns of an index: those of its table, and those that were computed since."""
+"""The columns of an index: those of its table, and those computed since it was opened."""
 
 import logging
 from collections import OrderedDict
@@ -16,63 +16,63 @@ from ellzero.tables.format.rows import ColumnSlice, RowBuffer, end_of
 from ellzero.tables.table import Table
 
 _LOG = logging.getLogger(__name__)
-# Rows computed on demand that are kept: 25 bytes each, and as much as 80 of them for a column's own objects. A single
-# longer column is walked and not kept.
-MOST_KEPT_ROWS = 2_000_000
+# The most rows computed on demand to keep, of 25 bytes each; a column's own objects take as much as 80 rows. A longer
+# column is computed but not kept.
+MOST_CACHED_ROWS = 2_000_000
 _ROWS_OF_A_COLUMN = 80
 
 
 class ColumnCache:
-    """For each noise the longest rows at hand, from r = 0 on; more are computed when they are needed.
+    """The longest available rows of each noise, from r = 0 on; more are computed when they are needed.
 
-    Computed rows are kept within a bound, and appended to the table ``write_back`` if there is one.
+    A bounded number of computed rows is kept; they are also appended to the table ``write_back``, if there is one.
     """
 
     def __init__(self, columns: Mapping[Noise, ColumnSlice], write_back: Table | None = None) -> None:
-        self.stored = dict(columns)
+        self.table_columns = dict(columns)
         self._write_back = write_back
-        self._kept: OrderedDict[Noise, ColumnSlice] = OrderedDict()
-        self._kept_rows = 0
+        self._computed: OrderedDict[Noise, ColumnSlice] = OrderedDict()
+        self._computed_rows = 0
         self._lock = Lock()
 
     def find(self, noise: Noise) -> tuple[ColumnSlice | None, Source]:
-        """The longest rows at hand, and whether they are the table's own."""
-        column = self.stored.get(noise)
-        kept = self._kept.get(noise) if self._kept else None  # hashing a noise takes its time
-        if kept is not None and (column is None or kept.stop > column.stop):
-            return kept, Source.COMPUTED
+        """The longest available rows, None if there are none, and whether they are the table's own."""
+        column = self.table_columns.get(noise)
+        computed = self._computed.get(noise) if self._computed else None  # hashing a noise takes time
+        if computed is not None and (column is None or computed.stop > column.stop):
+            return computed, Source.COMPUTED
         return column, Source.TABLE
 
     def compute_column(self, noise: Noise, r_max: int | None) -> ColumnSlice:
-        """The rows 0 … r_max, or all of them, computed, and kept if they are few."""
+        """Compute the rows 0 … r_max, or all of them, and keep them unless they are too many."""
         buffer = RowBuffer()
         for row in iter_column_rows(noise, r_max):
             buffer.add(row)
         column = _slice_of(noise, buffer)
-        if len(buffer) <= MOST_KEPT_ROWS:
+        if len(buffer) <= MOST_CACHED_ROWS:
             self._keep(column)
         return column
 
     def compute_radii(self, noise: Noise, doubles: NDArray[np.float64], d: int) -> NDArray[np.int64]:
-        """The radii ≤ d of sorted probabilities, computed in one pass whose rows are kept if they are few.
+        """The radii ≤ d of sorted probabilities, computed in one pass; its rows are kept unless they are too many.
 
-        A probability of 1 takes the pass as far as rows go. It goes at least twice as far as the rows in memory, so
-        that lookups that each go a little further seldom compute anything.
+        A probability of 1 takes the pass to the end of the column. The pass goes at least twice as far as the rows in
+        memory, so that of lookups that each go a little further, few have to compute anything.
         """
         radii = np.full(doubles.shape, d, np.int64)
         current, _ = self.find(noise)
         enough = 2 * len(current.rows) if current is not None else 0
         buffer: RowBuffer | None = RowBuffer()
-        answered = 0
+        decided = 0
         for r, row in enumerate(iter_column_rows(noise, d)):
             if buffer is not None:
                 buffer.add(row)
-                buffer = buffer if len(buffer) <= MOST_KEPT_ROWS else None
-            if answered < len(doubles) and row.min_p > doubles[answered]:
+                buffer = buffer if len(buffer) <= MOST_CACHED_ROWS else None
+            if decided < len(doubles) and row.min_p > doubles[decided]:
                 stop = int(doubles.searchsorted(row.min_p, "left"))
-                radii[answered:stop] = r - 1
-                answered = stop
-            if answered == len(doubles) and (buffer is None or len(buffer) >= enough):
+                radii[decided:stop] = r - 1
+                decided = stop
+            if decided == len(doubles) and (buffer is None or len(buffer) >= enough):
                 break
         if buffer is not None:
             self._keep(_slice_of(noise, buffer))
@@ -84,31 +84,31 @@ class ColumnCache:
             if current is not None and current.stop >= column.stop:  # another thread was here
                 return
             self._forget(column.noise)
-            self._kept[column.noise] = column
-            self._kept_rows += len(column.rows) + _ROWS_OF_A_COLUMN
-            while self._kept_rows > MOST_KEPT_ROWS and len(self._kept) > 1:
-                self._forget(next(iter(self._kept)))
-            stored = self.stored.get(column.noise)
+            self._computed[column.noise] = column
+            self._computed_rows += len(column.rows) + _ROWS_OF_A_COLUMN
+            while self._computed_rows > MOST_CACHED_ROWS and len(self._computed) > 1:
+                self._forget(next(iter(self._computed)))
+            table_columns = self.table_columns.get(column.noise)
         if self._write_back is None:
             return
-        first = stored.stop if stored is not None else 0
+        first = table_columns.stop if table_columns is not None else 0
         new = ColumnSlice(column.noise, first, column.rows.between(first, len(column.rows)), column.end)
         try:
             self._write_back.append([new])
-        except StorageFailed as error:  # the answer is right all the same
+        except StorageFailed as error:  # the answer is correct all the same
             _LOG.warning("rows of %s were not written back: %s", column.noise, error)
             return
-        with self._lock:  # now they are the table's, unless longer ones are, or have been computed, meanwhile
-            stored, kept = self.stored.get(column.noise), self._kept.get(column.noise)
-            if stored is None or stored.stop < column.stop:
-                self.stored[column.noise] = column
-            if kept is not None and kept.stop <= column.stop:
+        with self._lock:  # now these rows are the table's, unless it has, or another thread has computed, longer ones
+            table_columns, computed = self.table_columns.get(column.noise), self._computed.get(column.noise)
+            if table_columns is None or table_columns.stop < column.stop:
+                self.table_columns[column.noise] = column
+            if computed is not None and computed.stop <= column.stop:
                 self._forget(column.noise)
 
     def _forget(self, noise: Noise) -> None:
-        kept = self._kept.pop(noise, None)
-        if kept is not None:
-            self._kept_rows -= len(kept.rows) + _ROWS_OF_A_COLUMN
+        computed = self._computed.pop(noise, None)
+        if computed is not None:
+            self._computed_rows -= len(computed.rows) + _ROWS_OF_A_COLUMN
 
 
 def _slice_of(noise: Noise, buffer: RowBuffer) -> ColumnSlice:

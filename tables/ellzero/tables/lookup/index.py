@@ -1,6 +1,6 @@
-"""Lookups: certified radii from a table in memory, computed where the table has no row.
+"""Lookups: certified radii from a table in memory; rows that it lacks are computed.
 
-A lookup always gives the radius that exact arithmetic gives, and says whether anything had to be computed.
+A lookup always returns the radius that exact arithmetic gives, and says whether anything had to be computed.
 """
 
 from bisect import bisect_left, bisect_right
@@ -39,7 +39,7 @@ class ThresholdIndex:
 
     @classmethod
     def open(cls, table: Table | str | PathLike[str], write_back: bool = False) -> "ThresholdIndex":
-        """Load a table, checked to the byte. With ``write_back`` rows that had to be computed are added to it."""
+        """Load a table, checking every byte. With ``write_back``, rows that had to be computed are added to it."""
         table = table if isinstance(table, Table) else Table.open(fspath(table))
         columns = {noise: runs[0] for noise, runs in table.columns().items() if runs[0].first == 0}
         return cls(columns, table if write_back else None)
@@ -47,11 +47,11 @@ class ThresholdIndex:
     @property
     def noises(self) -> list[Noise]:
         """The noises that the table has."""
-        return list(self._columns.stored)
+        return list(self._columns.table_columns)
 
     def extents(self) -> dict[Noise, Extent]:
-        """How far each column of the table goes."""
-        return {noise: Extent(len(column.rows), column.end) for noise, column in self._columns.stored.items()}
+        """How far each column of the table extends."""
+        return {noise: Extent(len(column.rows), column.end) for noise, column in self._columns.table_columns.items()}
 
     def find(self, noise: Noise, p: Fraction, d: int) -> RadiusResult | None:
         """The `radius` of p if the rows in memory decide it, otherwise None. Takes a few microseconds."""
@@ -67,7 +67,7 @@ class ThresholdIndex:
         position = _locate(column, p, d)
         if position is None or position.ties:
             return None
-        radius = position.passed - 1
+        radius = position.below - 1
         return RadiusResult(
             radius,
             source,
@@ -76,22 +76,22 @@ class ThresholdIndex:
         )
 
     def covers(self, noise: Noise, p: Fraction, d: int) -> bool:
-        """Whether the rows in memory go as far as p needs: beyond 1 − 10^-20 none do."""
+        """Whether the rows in memory extend as far as p needs; for a p beyond 1 − 10^-20 they never do."""
         if 2 * p <= 1 or p == 1:
             return True
         column, _ = self._columns.find(noise)
         return column is not None and (column.end is End.FLAT or _locate(column, p, d) is not None)
 
     def is_whole(self, noise: Noise, r_max: int | None = None) -> bool:
-        """Whether the rows in memory go to r_max, or as far as rows go."""
-        return _goes_to(self._columns.find(noise)[0], r_max)
+        """Whether the rows in memory extend to r_max, or to the end of the column."""
+        return _reaches(self._columns.find(noise)[0], r_max)
 
     def extend(self, noise: Noise, p: Fraction, d: int) -> None:
-        """Compute the rows that p needs (see `covers`); all of them, if no row decides p."""
+        """Compute the rows that p needs (see `covers`); the whole column, if no row decides p."""
         self._columns.compute_radii(noise, np.array([nextafter(float(p), 1.0)]), d)
 
     def extend_to(self, noise: Noise, r_max: int | None = None) -> None:
-        """Compute the rows up to r_max, or all of them (see `is_whole`)."""
+        """Compute the rows up to r_max, or the whole column (see `is_whole`)."""
         self._columns.compute_column(noise, r_max)
 
     def _with_thresholds(self, noise: Noise, radius: int | None, source: Source, d: int) -> RadiusResult:
@@ -127,66 +127,66 @@ class ThresholdIndex:
         """The largest r ≤ d with p > τ_r, for a probability, for votes, or for each of an array of probabilities.
 
         A float counts as its exact value and is decided by min_p; decimals, fractions and text are decided exactly.
-        With ``p_b``, an upper bound of the probability of every other class, a single p is decided by the two-class
-        rule, as by `ellzero.certificates.radius`.
+        With ``p_b``, an upper bound on the probability of every other class, a single p is decided by the two-class
+        rule, as in `ellzero.certificates.radius`.
         """
         d = read_dimension(d)
         if p_b is not None:
             if isinstance(p, Votes | np.ndarray):
                 raise InvalidInput("p_b", "given only with a single probability p", p_b)
-            return self._of_two(read_probability(p, "p"), read_probability(p_b, "p_b"), noise, d)
+            return self._two_class_radius(read_probability(p, "p"), read_probability(p_b, "p_b"), noise, d)
         if isinstance(p, Votes):
-            likely, source, _, _ = self._of_double(guess_lower_bound(p), noise, d)
-            proved = prove_radius(noise, p, d, likely, self._threshold_probabilities(noise))
-            return self._with_thresholds(noise, proved, source, d)
+            likely, source, _, _ = self._radius_of_double(guess_lower_bound(p), noise, d)
+            radius = prove_radius(noise, p, d, likely, self._threshold_probabilities(noise))
+            return self._with_thresholds(noise, radius, source, d)
         if isinstance(p, np.ndarray):
             return radii_of_doubles(self._columns, p, noise, d)
         if isinstance(p, float | np.float32 | np.float16):
             if not 0 <= p <= 1:
                 raise InvalidInput("p", "a number from 0 to 1", p)
-            return self._of_double(float(p), noise, d)
-        return self._of_rational(read_probability(p, "p"), noise, d)
+            return self._radius_of_double(float(p), noise, d)
+        return self._radius_of_rational(read_probability(p, "p"), noise, d)
 
     def radii_of_counts(self, counts: NDArray[Any], n: int, failure: RationalLike, noise: Noise, d: int) -> RadiiResult:
-        """The largest r ≤ d that each count of n votes certifies at failure probability ε, as for single votes.
+        """The largest r ≤ d that each count of n votes certifies at failure probability ε, as `radius` of `Votes`.
 
         Costs one certificate per distinct count, or one least count k*_r per radius, whichever are fewer.
         """
-        d, none = read_dimension(d), Votes(0, n, failure)
+        d, checked = read_dimension(d), Votes(0, n, failure)
 
         def certify(count: int) -> RadiusResult:
-            return self.radius(Votes(count, none.n, none.failure), noise, d)
+            return self.radius(Votes(count, checked.n, checked.failure), noise, d)
 
         def least(r: int) -> int | None:
-            return least_count(self._threshold_probabilities(noise)(r), none.n, none.failure)
+            return least_count(self._threshold_probabilities(noise)(r), checked.n, checked.failure)
 
-        return radii_of_counts(counts, none.n, certify, least)
+        return radii_of_counts(counts, checked.n, certify, least)
 
     def thresholds(self, noise: Noise, r_max: int | None = None) -> ColumnResult:
         """τ_0 … τ_{r_max}, or up to saturation; a flat noise has one row."""
         end = None if r_max is None else read_integer(r_max, "r_max", 0)
         column, source = self._columns.find(noise)
-        if column is None or not _goes_to(column, end):
+        if column is None or not _reaches(column, end):
             return ColumnResult(self._columns.compute_column(noise, end), Source.COMPUTED)
-        return ColumnResult(_beginning(column, column.stop if end is None else min(column.stop, end + 1)), source)
+        return ColumnResult(_cut(column, column.stop if end is None else min(column.stop, end + 1)), source)
 
-    def _of_two(self, p: Fraction, p_b: Fraction, noise: Noise, d: int) -> RadiusResult:
+    def _two_class_radius(self, p: Fraction, p_b: Fraction, noise: Noise, d: int) -> RadiusResult:
         """The two-class radius: at least that of p alone, at most that of 1 − p_b, and searched between them."""
         p_b = min(p_b, 1 - p)
         if p <= p_b or p_b == 0 or noise.is_flat:  # no row is needed
             return RadiusResult(None if p <= p_b else d, Source.TABLE)
-        likely = self._of_rational(guess_one_class_p(p, p_b), noise, d)
-        alone = self._of_rational(p, noise, d)
+        likely = self._radius_of_rational(guess_one_class_p(p, p_b), noise, d)
+        alone = self._radius_of_rational(p, noise, d)
         if self.covers(noise, 1 - p_b, d):
-            most = self._of_rational(1 - p_b, noise, d)
-        else:  # a bound will do, and needs no walk
+            most = self._radius_of_rational(1 - p_b, noise, d)
+        else:  # a bound will do, and takes no computed rows
             most = RadiusResult(min(d, radius_bound(noise, p_b)), Source.COMPUTED)
         low, high = max(alone.number, 0), most.number
         if low == high:
             return RadiusResult(low, combine_sources((alone.source, most.source)))
         return RadiusResult(two_class_near(noise, p, p_b, likely.number, low, high), Source.COMPUTED)
 
-    def _of_double(self, p: float, noise: Noise, d: int) -> RadiusResult:
+    def _radius_of_double(self, p: float, noise: Noise, d: int) -> RadiusResult:
         if p <= 0.5 or p == 1.0:  # no row is needed
             return RadiusResult(None if p <= 0.5 else d, Source.TABLE)
         column, source = self._columns.find(noise)
@@ -198,7 +198,7 @@ class ThresholdIndex:
                 return RadiusResult(d, source)
         return RadiusResult(int(self._columns.compute_radii(noise, np.array([p]), d)[0]), Source.COMPUTED)
 
-    def _of_rational(self, p: Fraction, noise: Noise, d: int) -> RadiusResult:
+    def _radius_of_rational(self, p: Fraction, noise: Noise, d: int) -> RadiusResult:
         result = self.find(noise, p, d)
         if result is not None:
             return result
@@ -208,16 +208,16 @@ class ThresholdIndex:
         position = None if column is None else _locate(column, p, d)
         if position is None:  # too long to keep, or p too close to 1 for rows
             return self._with_thresholds(noise, computed_radius(noise, p, d), Source.COMPUTED, d)
-        certified, end = position.passed, position.passed + position.ties
+        certified, end = position.below, position.below + position.ties
         exceeds = ExceedsQuery(p)
         while certified < end and compute_at(noise, certified, exceeds):
             certified += 1
         return self._with_thresholds(noise, certified - 1, Source.COMPUTED, d)
 
     def _threshold_probabilities(self, noise: Noise) -> Callable[[int], ThresholdProbability]:
-        """τ_r as a success probability, for any r: bracketed by its row, exact if that is not enough.
+        """τ_r as a success probability, for any r: an interval from its row, and its exact value if that is not enough.
 
-        A row says that τ_r is its decimal, or lies less than 10^-20 below it. That is nearly always enough, and spares
+        A row says that τ_r is its decimal, or lies less than 10^-20 below it. That is nearly always enough, and saves
         the r steps of exact arithmetic.
         """
         column, _ = self._columns.find(noise)
@@ -226,46 +226,46 @@ class ThresholdIndex:
             if column is None or r >= column.stop:
                 return ThresholdProbability(noise, r)
             ceiling = column.rows.scaled_ceiling(r)
-            below = 0 if column.rows.exact[r] else 1
-            return ThresholdProbability(noise, r, (Fraction(ceiling - below, SCALE), Fraction(ceiling, SCALE)))
+            width = 0 if column.rows.exact[r] else 1
+            return ThresholdProbability(noise, r, (Fraction(ceiling - width, SCALE), Fraction(ceiling, SCALE)))
 
         return probability
 
 
 class _Position(NamedTuple):
-    """p exceeds the thresholds of ``passed`` rows; of the next ``ties`` only exact arithmetic can tell; no others."""
+    """p exceeds the thresholds of the first ``below`` rows. Only exact arithmetic can decide the next ``ties``."""
 
-    passed: int
+    below: int
     ties: int
 
 
 def _locate(column: ColumnSlice, p: Fraction, d: int) -> _Position | None:
-    """The position of p, 1/2 < p < 1, among the rows r ≤ d of a column that is not flat; None if it may lie beyond."""
+    """The position of p, 1/2 < p < 1, among the rows r ≤ d of a column that is not flat; None if p may exceed them."""
     floor, rest = divmod(p.numerator * SCALE, p.denominator)
     ceiling = floor + (rest > 0)
     rows, stop = column.rows, min(column.stop, d + 1)
     # The last threshold lies less than 10^-20 below its decimal.
     if d >= column.stop and ceiling >= column.last_scaled_ceiling:
         return None
-    # Rows below the ceiling are passed: all whose min_p is at most the double below p, which lies far more than 10^-20
-    # under p, and hardly ever any more.
-    passed = min(int(rows.min_p.searchsorted(nextafter(float(p), 0.0), "right")), stop)
-    if passed < stop and rows.scaled_ceiling(passed) < ceiling:
-        passed = bisect_left(range(stop), ceiling, passed + 1, key=rows.scaled_ceiling)
-    if passed == stop or rows.scaled_ceiling(passed) > ceiling:
-        return _Position(passed, 0)
-    # Of the rows equal to the ceiling the inexact come first, since τ never falls: their τ lies less than 10^-20 below,
-    # so p passes them if it is that decimal; otherwise only exact arithmetic can tell.
-    equal = bisect_right(range(stop), ceiling, passed, key=rows.scaled_ceiling)
-    close = int(np.count_nonzero(~rows.exact[passed:equal]))
-    return _Position(passed, close) if rest else _Position(passed + close, 0)
+    # p exceeds the rows below its ceiling: all whose min_p is at most the double below p, which lies far more than
+    # 10^-20 under p, and hardly ever any more.
+    below = min(int(rows.min_p.searchsorted(nextafter(float(p), 0.0), "right")), stop)
+    if below < stop and rows.scaled_ceiling(below) < ceiling:
+        below = bisect_left(range(stop), ceiling, below + 1, key=rows.scaled_ceiling)
+    if below == stop or rows.scaled_ceiling(below) > ceiling:
+        return _Position(below, 0)
+    # Of the rows equal to the ceiling the inexact ones come first, since τ never decreases. Their τ lies less than
+    # 10^-20 below, so p exceeds it if p is that decimal; otherwise only exact arithmetic can decide.
+    equal = bisect_right(range(stop), ceiling, below, key=rows.scaled_ceiling)
+    close = int(np.count_nonzero(~rows.exact[below:equal]))
+    return _Position(below, close) if rest else _Position(below + close, 0)
 
 
-def _goes_to(column: ColumnSlice | None, r_max: int | None) -> bool:
+def _reaches(column: ColumnSlice | None, r_max: int | None) -> bool:
     return column is not None and (column.end is not End.CUT or (r_max is not None and r_max < column.stop))
 
 
-def _beginning(column: ColumnSlice, stop: int) -> ColumnSlice:
+def _cut(column: ColumnSlice, stop: int) -> ColumnSlice:
     if stop == column.stop:
         return column
     return ColumnSlice(column.noise, column.first, column.rows.between(0, stop - column.first), End.CUT)

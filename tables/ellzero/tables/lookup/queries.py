@@ -1,6 +1,6 @@
-"""Answers from an index, with reasons: what the local client and the service both return.
+"""Answers from an index, with their reasons, as the local client and the service return them.
 
-Each function gives what exact arithmetic gives, even where the table has no row; `Source` says whether anything was
+Each answer is that of exact arithmetic, even where the table has no row; its `Source` says whether anything had to be
 computed.
 """
 
@@ -53,8 +53,8 @@ def answer_probability(index: ThresholdIndex, noise: Noise, p: RationalLike, d: 
     return explain_probability(noise, exact, d, index.radius(exact, noise, d), _exact_text(p))
 
 
-def explain_probability(noise: Noise, p: Fraction, d: int, result: RadiusResult, written: str) -> RadiusAnswer:
-    """The radius of p with the thresholds it lies between; ``written`` is how p was written."""
+def explain_probability(noise: Noise, p: Fraction, d: int, result: RadiusResult, text: str) -> RadiusAnswer:
+    """The radius of p with the thresholds it lies between; ``text`` is p as it was written."""
     radius, source, ceiling, next_ceiling = result
     margin = None if ceiling is None else max(p.numerator * SCALE // p.denominator - ceiling, 0)
     return RadiusAnswer(
@@ -66,7 +66,7 @@ def explain_probability(noise: Noise, p: Fraction, d: int, result: RadiusResult,
         k=noise.k,
         alpha=str(noise.alpha),
         d=d,
-        p=written,
+        p=text,
     )
 
 
@@ -88,7 +88,7 @@ def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b
 
 
 def answer_votes(index: ThresholdIndex, noise: Noise, votes: Votes, d: int) -> RadiusAnswer:
-    """The radius of votes, the thresholds around it, and the counts that certify it and one more."""
+    """The radius of votes, the thresholds around it, and the least counts that certify it and the next radius."""
     result = index.radius(votes, noise, d)
     low = Fraction(lower_bound(votes))
     scaled_low = low.numerator * SCALE // low.denominator
@@ -119,14 +119,14 @@ def answer_list(
     d: int,
     p_b: RationalLike | Sequence[RationalLike] | None = None,
 ) -> RadiiAnswer:
-    """Radii of many probabilities: floats count as their exact values, all else is read exactly."""
+    """The radii of many probabilities: floats count as their exact values, everything else is read exactly."""
     if p_b is not None:
-        results = _of_pairs(index, noise, p, p_b, d)
+        results = _look_up_pairs(index, noise, p, p_b, d)
     elif set(map(type, p)) == {float}:
         radii, source = index.radius(np.array(p, np.float64), noise, d)
-        return _radii(noise, d, radii, source)
+        return _radii_answer(noise, d, radii, source)
     else:
-        results = _of_each(index, noise, p, d)
+        results = _look_up_each(index, noise, p, d)
     return RadiiAnswer(
         radii=[result.radius for result in results],
         source=combine_sources([result.source for result in results]),
@@ -139,11 +139,11 @@ def answer_list(
 def answer_counts(
     index: ThresholdIndex, noise: Noise, counts: Sequence[int], n: int, failure: RationalLike, d: int
 ) -> RadiiAnswer:
-    """Radii of many counts of n votes each."""
+    """The radii of many counts of n votes each."""
     n = Votes(0, n, failure).n
     array = np.array([read_integer(count, "count", 0, n) for count in counts], np.int64)
     radii, source = index.radii_of_counts(array, n, failure, noise, d)
-    return _radii(noise, d, radii, source)
+    return _radii_answer(noise, d, radii, source)
 
 
 def answer_array(
@@ -155,13 +155,13 @@ def answer_array(
     failure: RationalLike = DEFAULT_FAILURE,
     p_b: RationalLike | Sequence[RationalLike] | None = None,
 ) -> RadiiArray:
-    """Radii of an array of probabilities, with runners-up perhaps, or with n of counts, in its shape."""
+    """The radii of an array, in its shape: of probabilities, optionally with p_b, or of counts if n is given."""
     if n is not None:
         radii, source = index.radii_of_counts(values, n, failure, noise, d)
     elif p_b is None:
         radii, source = index.radius(values, noise, d)
     else:
-        results = _of_pairs(index, noise, values.ravel().tolist(), p_b, d)
+        results = _look_up_pairs(index, noise, values.ravel().tolist(), p_b, d)
         radii, source = (
             np.array([result.number for result in results], np.int32).reshape(values.shape),
             combine_sources([result.source for result in results]),
@@ -194,11 +194,11 @@ def answer_votes_needed(
     noise: Noise, r: int, p: RationalLike, failure: RationalLike = DEFAULT_FAILURE, power: RationalLike = DEFAULT_POWER
 ) -> PlanAnswer:
     """The least number of votes that certifies r for an input of probability p."""
-    planned = plan(noise, r, p, failure, power)
+    least_votes = plan(noise, r, p, failure, power)
     return PlanAnswer(
         r=r,
-        n=None if planned is None else planned.n,
-        min_count=None if planned is None else planned.min_count,
+        n=None if least_votes is None else least_votes.n,
+        min_count=None if least_votes is None else least_votes.min_count,
         failure=_text(failure),
         k=noise.k,
         alpha=str(noise.alpha),
@@ -212,11 +212,11 @@ def answer_reach(
 ) -> PlanAnswer:
     """The largest radius that n votes can certify: when all of them agree."""
     d = read_dimension(d)
-    reached = index.radius(Votes(n, n, failure), noise, d).radius
+    radius = index.radius(Votes(n, n, failure), noise, d).radius
     return PlanAnswer(
-        r=reached,
+        r=radius,
         n=n,
-        min_count=None if reached is None else min_count(noise, reached, n, failure),
+        min_count=None if radius is None else min_count(noise, radius, n, failure),
         failure=_text(failure),
         k=noise.k,
         alpha=str(noise.alpha),
@@ -227,9 +227,9 @@ def answer_reach(
 def answer_comparison(
     index: ThresholdIndex, noise: Noise, d: int, p: RationalLike | None = None, r_max: int | None = None
 ) -> CompareAnswer:
-    """The discrete ℓ0 certificate of bits beside the Gaussian one that keeps a bit as often."""
+    """The discrete ℓ0 certificate of bits beside that of the Gaussian noise that keeps a bit as often."""
     if noise.k != 1:
-        raise InvalidInput("k", "1: the comparison is one of bits", noise.k)
+        raise InvalidInput("k", "1: the comparison is for bits", noise.k)
     sigma = sigma_for_alpha(noise.alpha)
     d = read_dimension(d)
     rows: list[ComparedThreshold] = []
@@ -266,19 +266,19 @@ def answer_tables(index: ThresholdIndex, name: str) -> TablesAnswer:
     )
 
 
-def _of_each(index: ThresholdIndex, noise: Noise, p: Sequence[RationalLike], d: int) -> list[RadiusResult]:
-    """Each number that is written in the same way is decided once."""
-    columns: dict[tuple[type, RationalLike], RadiusResult] = {}
-    for one in p:
+def _look_up_each(index: ThresholdIndex, noise: Noise, p: Sequence[RationalLike], d: int) -> list[RadiusResult]:
+    """The radius of each number; numbers written the same way are looked up once."""
+    results: dict[tuple[type, RationalLike], RadiusResult] = {}
+    for value in p:
         try:
-            if (type(one), one) not in columns:
-                columns[type(one), one] = index.radius(one, noise, d)
-        except TypeError:  # what cannot be hashed is no number
-            raise InvalidInput("p", "a list of numbers from 0 to 1", one) from None
-    return [columns[type(one), one] for one in p]
+            if (type(value), value) not in results:
+                results[type(value), value] = index.radius(value, noise, d)
+        except TypeError:  # a value that cannot be hashed is not a number
+            raise InvalidInput("p", "a list of numbers from 0 to 1", value) from None
+    return [results[type(value), value] for value in p]
 
 
-def _of_pairs(
+def _look_up_pairs(
     index: ThresholdIndex,
     noise: Noise,
     p: Sequence[RationalLike],
@@ -291,7 +291,7 @@ def _of_pairs(
     return [index.radius(top, noise, d, other) for top, other in zip(p, others, strict=True)]
 
 
-def _radii(noise: Noise, d: int, radii: NDArray[np.int32], source: Source) -> RadiiAnswer:
+def _radii_answer(noise: Noise, d: int, radii: NDArray[np.int32], source: Source) -> RadiiAnswer:
     numbers = [None if radius == ABSTAIN else radius for radius in radii.tolist()]
     return RadiiAnswer(radii=numbers, source=source, k=noise.k, alpha=str(noise.alpha), d=d)
 
@@ -301,10 +301,10 @@ def _decimal(scaled: int | None) -> Decimal | None:
 
 
 def _exact_text(p: RationalLike) -> str:
-    """p as text of exactly its value: a float is the fraction that it is, as clients send it."""
+    """p as text of its exact value, as clients send it: a float is written as a fraction."""
     return str(p) if isinstance(p, str | Decimal) else str(read_probability(p, "p"))
 
 
 def _text(value: RationalLike) -> str:
-    """A number that stands for its shortest decimal."""
+    """A number as text; a float stands for its shortest decimal."""
     return repr(float(value)) if isinstance(value, float) else str(value)

@@ -12,10 +12,10 @@ ABSTAIN = -1
 
 
 class RadiusResult(NamedTuple):
-    """A certified radius, None to abstain, and the thresholds around it: ⌈τ·10^20⌉ of it and of the next one.
+    """A certified radius, None to abstain, and the thresholds around it: ⌈τ·10^20⌉ of this radius and of the next.
 
     The first is None when abstaining and at p = 1, the second at p = 1 and at radius d. Both are None with p_b, and
-    for a float, which `min_p` decides alone.
+    for a float, which is decided by `min_p` alone.
     """
 
     radius: int | None
@@ -25,12 +25,12 @@ class RadiusResult(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The radius as arrays have it: −1 to abstain."""
+        """The radius as in arrays: −1 to abstain."""
         return ABSTAIN if self.radius is None else self.radius
 
 
 class RadiiResult(NamedTuple):
-    """Certified radii in the shape of the probabilities or counts, −1 to abstain; computed if any was."""
+    """Certified radii in the shape of the probabilities or counts, −1 to abstain; the source is COMPUTED if any was."""
 
     radii: NDArray[np.int32]
     source: Source
