@@ -1,9 +1,11 @@
 """Print the project's files that run for a plain lookup and for a certificate: `python tools/trace_walks.py`.
 
 A file counts if one of its functions runs between the request and its answer, in any thread, on the second request of
-its kind: what is loaded or cached by the first is not part of the walk. docs/architecture.md explains the walks.
+its kind: what is loaded or cached by the first is not part of the walk. docs/architecture.md explains the walks; files
+that its numbered lists leave out are marked as leaves.
 """
 
+import re
 import sys
 import threading
 from pathlib import Path
@@ -35,6 +37,13 @@ class FileRecorder:
             self.files.add(path.rpartition("/ellzero/")[2])
 
 
+def read_walk(name: str) -> set[str]:
+    """Read the files of a numbered walk from docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = text.partition(f"### {name.capitalize()}:")[2].partition("\n##")[0]
+    return set(re.findall(r"^\d+\. `(\S+\.py)`", section, re.MULTILINE))
+
+
 def main() -> None:
     recorder = FileRecorder()
     recorder.install()
@@ -50,7 +59,10 @@ def main() -> None:
             recorder.active = True
             status = request().status_code
             recorder.active = False
-            click.echo("\n  ".join([f"{name}: HTTP {status}, {len(recorder.files)} files", *sorted(recorder.files)]))
+            leaves = recorder.files - read_walk(name)
+            click.echo(f"{name}: HTTP {status}, {len(recorder.files)} files, of which {len(leaves)} are leaves")
+            for file in sorted(recorder.files):
+                click.echo(f"  {file}{'  (leaf)' if file in leaves else ''}")
 
 
 if __name__ == "__main__":
