@@ -92,12 +92,12 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """The class of each input, by an exact comparison of p with 1/2; ``classes_[0]`` at p = 1/2."""
-        bits = self._read(X)
-        return np.asarray(self.classes_[(certificate.signs(self._forest, bits, self.alpha_) > 0).astype(np.intp)])
+        forest, bits = self._read(X)
+        return np.asarray(self.classes_[(certificate.signs(forest, bits, self.alpha_) > 0).astype(np.intp)])
 
     def predict_proba(self, X: ArrayLike) -> Doubles:  # noqa: N803
         """The doubles nearest to 1−p and p, of shape (inputs, 2). Inputs with the same p have the same double."""
-        return certificate.probabilities(self._forest, self._read(X), self.alpha_)
+        return certificate.probabilities(*self._read(X), self.alpha_)
 
     def probability_bounds(self, X: ArrayLike, r_max: int, exact: bool = False) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: N803
         """(low, high): the least and the largest p when at most 0, 1, …, r_max features are changed.
@@ -107,7 +107,7 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         exact Fractions.
         """
         r_max = read_radius(r_max, "r_max")
-        return certificate.bounds(self._forest, self._read(X), self.alpha_, r_max, exact=exact)
+        return certificate.bounds(*self._read(X), self.alpha_, r_max, exact=exact)
 
     def certified_radius(self, X: ArrayLike) -> Integers:  # noqa: N803
         """The largest r for which no input with at most r changed features gets another class or p = 1/2.
@@ -115,19 +115,19 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Exact: with r+1 changes some input has another class, or a tie. −1 where p = 1/2 itself.
         ``n_features_in_`` where no number of changes is enough.
         """
-        return certificate.radii(self._forest, self._read(X), self.alpha_)
+        return certificate.radii(*self._read(X), self.alpha_)
 
     def adversarial_input(self, X: ArrayLike, r: int, toward: object) -> NDArray[np.uint8]:  # noqa: N803
         """Inputs with at most r changed features whose p is exactly the bound at r.
 
         The largest p if ``toward`` is ``classes_[1]``, the least if it is ``classes_[0]``. No fewer changes attain it.
         """
-        r, bits = read_radius(r, "r"), self._read(X)
+        r, (forest, bits) = read_radius(r, "r"), self._read(X)
         labels = self.classes_.tolist()
         if toward not in labels:
             raise InvalidInput("toward", " or ".join(map(repr, labels)), toward)
         worst = np.maximum if labels.index(toward) else np.minimum
-        return change_inputs(self._forest, bits, self.alpha_, r, worst).astype(np.uint8)
+        return change_inputs(forest, bits, self.alpha_, r, worst).astype(np.uint8)
 
     def _read_n_trees(self) -> int:
         raise NotImplementedError
@@ -140,13 +140,10 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.value_, self.roots_ = forest.value, forest.roots
         return self
 
-    @property
-    def _forest(self) -> Forest:
-        return Forest(self.feature_, self.left_, self.right_, self.value_, self.roots_, self.n_features_in_)
-
-    def _read(self, x: ArrayLike) -> Bits:
+    def _read(self, x: ArrayLike) -> tuple[Forest, Bits]:
         check_is_fitted(self)
-        return read_features(self, x)
+        bits = read_features(self, x)
+        return Forest(self.feature_, self.left_, self.right_, self.value_, self.roots_, self.n_features_in_), bits
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
