@@ -1,9 +1,16 @@
 """``ellzero report``: no torch, and the figure where the user expects it."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs" / "smoothing.md"
+CERTIFY = "from ellzero.cli.main import main; main()"
 BLOCKED = (
     "import sys; sys.modules['torch'] = None; from ellzero.cli.main import main; sys.argv[1:] = sys.argv[1:]; main()"
 )
@@ -16,10 +23,9 @@ def run(*arguments: str, cwd: Path, code: str = BLOCKED) -> "subprocess.Complete
 
 
 def test_results_are_reported_without_torch_and_several_are_drawn_here(tmp_path: Path) -> None:
-    certify = "from ellzero.cli.main import main; main()"
     options = ("--model", "demo-digits", "--n", "100", "--limit", "3", "--device", "cpu", "--executor", "local")
     for out in ("one", "two"):
-        done = run("certify", *options, "--out", out, cwd=tmp_path, code=certify)
+        done = run("certify", *options, "--out", out, cwd=tmp_path, code=CERTIFY)
         assert done.returncode == 0, done.stderr
     single = run("report", "one", cwd=tmp_path)
     assert single.returncode == 0, single.stderr
@@ -29,3 +35,15 @@ def test_results_are_reported_without_torch_and_several_are_drawn_here(tmp_path:
     assert both.stderr == "ellzero: curves written to curves.svg\n"
     assert (tmp_path / "curves.svg").is_file()
     assert not (tmp_path / "one" / "curves.svg").exists()
+
+
+def test_the_documented_sql_gives_the_mean_certified_radius(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--n", "500", "--limit", "40", "--seed", "1", "--device", "cpu", "--executor", "local")
+    done = run("certify", "--model", "demo-digits", *options, "--out", "results/demo", cwd=tmp_path, code=CERTIFY)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(run("report", "results/demo", "--json", cwd=tmp_path).stdout)
+    assert report["wrong"] + report["abstained"] > 0  # they count 0, and must not be left out
+    (query,) = re.findall(r"```sql\n(.+?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    ((mean,),) = duckdb.execute(query).fetchall()
+    assert mean == pytest.approx(report["mean_radius"], rel=1e-12)
