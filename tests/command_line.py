@@ -43,6 +43,26 @@ def start_process(line: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def run_together(script: str, arguments: list[list[str]]) -> None:
+    """Run a Python script in several processes at once; each prints "ready", waits for a line, and must succeed."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, *words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for words in arguments
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=PROCESS_SECONDS)
+        assert process.returncode == 0
+
+
 def run_process(line: str) -> Run:
     """``ellzero <line>`` in a process of its own, to its end."""
     with start_process(line) as process:

@@ -21,22 +21,23 @@ def outcomes(d: int, k: int, alpha: Fraction, r: int) -> list[tuple[Fraction, Fr
 
 def rho(masses: list[tuple[Fraction, Fraction]], p: Fraction) -> Fraction:
     """The least probability under x̄ of a set (with a fraction of one outcome) of probability p under x."""
-    missing, mass = p, Fraction(0)
-    for under_x, under_xbar in sorted(masses, key=lambda mass: mass[1] / mass[0]):
-        share = min(Fraction(1), missing / under_x)
-        missing -= share * under_x
-        mass += share * under_xbar
-    return mass
+    return _fill(sorted(masses, key=lambda mass: mass[1] / mass[0]), p)
 
 
 def rho_inverse(masses: list[tuple[Fraction, Fraction]], q: Fraction) -> Fraction:
     """The largest probability under x of a set of probability q under x̄."""
-    missing, mass = q, Fraction(0)
-    for under_x, under_xbar in sorted(masses, key=lambda mass: mass[1] / mass[0]):
-        share = min(Fraction(1), missing / under_xbar)
-        missing -= share * under_xbar
-        mass += share * under_x
-    return mass
+    exchanged = [(under_xbar, under_x) for under_x, under_xbar in masses]
+    return _fill(sorted(exchanged, key=lambda mass: mass[0] / mass[1]), q)
+
+
+def _fill(masses: list[tuple[Fraction, Fraction]], size: Fraction) -> Fraction:
+    """The second mass of outcomes taken in order until their first mass is ``size``, the last of them in part."""
+    total = Fraction(0)
+    for first, second in masses:
+        share = min(Fraction(1), size / first)
+        size -= share * first
+        total += share * second
+    return total
 
 
 def binomial_tail(n: int, k: int, q: Fraction) -> Fraction:

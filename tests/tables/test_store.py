@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import run_together
 from oracles.tables import exact_slice, files
 from pyarrow import fs
 from s3_server import S3Place
@@ -208,18 +209,7 @@ for number in range(int(sys.argv[2]), int(sys.argv[2]) + 40):
 
 def test_many_writers_of_overlapping_content_make_one_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    command = [sys.executable, "-c", _PUT_SOME, str(tmp_path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    writers = [subprocess.Popen([*command, str(10 * start)], text=True, **pipes) for start in range(4)]  # type: ignore[call-overload]
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    for writer in writers:
-        with writer:
-            pass
-        assert writer.returncode == 0
+    run_together(_PUT_SOME, [[str(tmp_path), str(10 * start)] for start in range(4)])
     expected = {name_of(b"%d " % number * 1_000): b"%d " % number * 1_000 for number in range(70)}
     store = Store(str(tmp_path))
     assert {name: store.read(name) for name in store.names()} == expected

@@ -1,7 +1,6 @@
 """A table is the union of its shards, however they were cut; compaction changes shards and never rows."""
 
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from unittest.mock import patch
 
 import pyarrow
 import pytest
-from command_line import Ellzero
+from command_line import Ellzero, run_together
 from hypothesis import given, settings, strategies as st
 from oracles.tables import UNIT, alter_row, contents, cut, exact_slice, files, list_rows, rows_from, with_footer
 from s3_server import S3Place
@@ -426,23 +425,7 @@ def test_two_compactions_at_once_lose_nothing(tmp_path: Path, monkeypatch: pytes
         for first in range(0, whole.stop, 4):
             table.append([cut(whole, first, min(first + 7, whole.stop))])
     expected = contents(table)
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", _COMPACT, str(tmp_path)], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        for _ in range(2)
-    ]
-    for worker in workers:
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    for worker in workers:
-        with worker:
-            pass
-        assert worker.returncode == 0
+    run_together(_COMPACT, [[str(tmp_path)]] * 2)
     assert contents(table) == expected == {noise: [list_rows(WHOLE[noise])] for noise in sorted_noises()}
     assert len(table.store.names()) == 1
 
