@@ -8,6 +8,7 @@ from itertools import islice
 from bench_serve import service
 from bench_smoothing import certification
 from bench_tables import lookups, pipeline
+from bench_trees import smoothed_trees
 from measuring import REPEATS, Line, seconds
 
 from ellzero.certificates import Noise, column, paper_threshold, recurrence, single_threshold, thresholds
@@ -81,6 +82,7 @@ def main() -> None:
         lookups,
         service,
         certification,
+        smoothed_trees,
         pipeline,
     )
     for part in parts:
