@@ -428,7 +428,7 @@ def model_that(does: Callable[[Tensor], Any]) -> nn.Module:
     ("does", "message"),
     [
         (lambda given: 1 / 0, "the model raised ZeroDivisionError: division by zero"),
-        (lambda given: torch.full((len(given), 3), float("nan")), "the model returned NaN, which is no vote"),
+        (lambda given: torch.full((len(given), 3), float("nan")), "the model returned NaN, which is not a vote"),
         (
             lambda given: torch.zeros(len(given), 7),
             r"the model returned a tensor of shape \(\d+, 7\) .* num_classes = 3",

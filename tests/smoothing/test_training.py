@@ -98,7 +98,7 @@ def test_a_checkpoint_of_another_training_is_not_taken(tmp_path: Path) -> None:
             Training(data, noise, CARD, recipe, out, CPU).run()
     checkpoint = tmp_path / "model.checkpoint.pt"
     checkpoint.write_bytes(checkpoint.read_bytes()[:1_000])
-    with pytest.raises(BadModelFile, match="is damaged; remove it to start anew"):
+    with pytest.raises(BadModelFile, match="is damaged; remove it to start again"):
         Training(stripes(), NOISE, CARD, replace(RECIPE, epochs=1), out, CPU).run()
 
 
@@ -136,7 +136,7 @@ def test_data_of_one_class_are_refused(tmp_path: Path) -> None:
 
 def test_a_training_that_diverges_says_so_and_saves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "model.safetensors"
-    with pytest.raises(Diverged, match="training diverged in epoch 1: its loss is no number; a rate below 900"):
+    with pytest.raises(Diverged, match="training diverged in epoch 1: its loss is not a number; a rate below 900"):
         Training(stripes(), NOISE, CARD, replace(RECIPE, rate=900.0), out, CPU).run()
     assert not out.exists()
 

@@ -1,4 +1,4 @@
-"""Options that commands share: which data, and which noise. Each set of them comes to a command as one object."""
+"""Options that commands share, for data and noise. A command gets each group of them as one object."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class DataOptions:
     image_size: Any
 
     def source(self, k: Any, trained: int | None = None) -> DataSource:
-        """Where its inputs come from; bits are made of them as for the training, if options say nothing of it."""
+        """Where its inputs come from; unless an option says otherwise, they are binarized as for training."""
         binarize = trained if self.binarize is None else read_integer(self.binarize, "binarize", 1)
         levels = None if k is None or binarize is not None else read_integer(k, "k", 1)
         return DataSource(
@@ -40,7 +40,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class NoiseOptions:
-    """The noise that options name, each None where they do not."""
+    """The noise that options name; an option that is not used is None."""
 
     family: str | None
     k: Any
@@ -50,25 +50,25 @@ class NoiseOptions:
     gamma: str | None
 
     def description(self, trained: Mapping[str, Any], data: DataSet) -> dict[str, Any]:
-        """What describes the noise; what options leave open is as the model was trained with."""
+        """The description of the noise; parameters without an option are those of the training."""
         family = self.family or trained.get("family", "discrete")
         same = trained if trained.get("family") == family else {}
         name = _PARAMETERS[family]
-        asked = self._amount(family)
-        value = same.get(name) if asked is None else asked
+        amount = self._amount(family)
+        value = same.get(name) if amount is None else amount
         if value is None:
             raise click.UsageError(f"give --{name}, the amount of {family} noise")
         unit = self.unit or same.get("unit", "coordinate")
         if unit == "pixel" and family != "discrete":
             raise click.UsageError("--unit pixel is for discrete noise")
         if unit == "pixel" and len(data.shape) != 3:
-            raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are no images", unit)
+            raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are not images", unit)
         channels = data.shape[0] if unit == "pixel" else 1
-        described = {"family": family, name: value, "unit": unit, "levels": self._levels(data), "channels": channels}
-        return dict(make_noise(described).description())
+        description = {"family": family, name: value, "unit": unit, "levels": self._levels(data), "channels": channels}
+        return dict(make_noise(description).description())
 
     def _amount(self, family: str) -> str | None:
-        """The one that is the family's; those of others would mean nothing."""
+        """The amount of this family's noise; an option of another family is an error."""
         for other, name in _PARAMETERS.items():
             if other != family and getattr(self, name) is not None:
                 raise click.UsageError(f"--{name} is for {other} noise, and this is {family}")
@@ -78,7 +78,7 @@ class NoiseOptions:
     def _levels(self, data: DataSet) -> int:
         if self.k is None or (k := read_integer(self.k, "k", 1)) == data.levels - 1:
             return data.levels
-        advice = f"; --binarize {data.levels // 2} makes bits of them" if k == 1 else ""
+        advice = f"; --binarize {data.levels // 2} turns them into bits" if k == 1 else ""
         raise BadData(data.name, f"has levels 0..{data.levels - 1}, and --k {k} is for 0..{k}{advice}")
 
 
@@ -86,7 +86,7 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
     """--noise, --k, --alpha, --unit, --sigma and --gamma, as ``noise``."""
 
     @wraps(command)
-    def asked(
+    def wrapper(
         family: str | None,
         k: Any,
         unit: str | None,
@@ -100,13 +100,17 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--gamma", help="Half the width of uniform noise, the whole range of levels being 1."),
         click.option("--sigma", help="Deviation of Gaussian noise, the whole range of levels being 1."),
-        click.option("--unit", type=click.Choice(["coordinate", "pixel"]), help="What counts one; coordinate."),
+        click.option(
+            "--unit",
+            type=click.Choice(["coordinate", "pixel"]),
+            help="What counts as one change; coordinate by default.",
+        ),
         click.option("--alpha", help="Total probability of staying of discrete noise: 0.8 or 4/5."),
         click.option("--k", type=IntegerParam(), help="Levels of the inputs minus one; what the data says by default."),
         click.option("--noise", "family", type=click.Choice(FAMILIES), help="discrete, as in the paper, by default."),
     ):
-        asked = option(asked)
-    return asked
+        wrapper = option(wrapper)
+    return wrapper
 
 
 def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -114,14 +118,18 @@ def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., No
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def asked(uri: str, split: str, binarize: Any, image_size: Any, **others: Any) -> None:
+        def wrapper(uri: str, split: str, binarize: Any, image_size: Any, **others: Any) -> None:
             command(data=DataOptions(uri, split, binarize, image_size), **others)
 
         for option in (
             click.option(
-                "--image-size", type=IntegerParam(), default=224, show_default=True, help="Of folders of images."
+                "--image-size",
+                type=IntegerParam(),
+                default=224,
+                show_default=True,
+                help="Side of the square that images are cropped to, for folders of images.",
             ),
-            click.option("--binarize", type=IntegerParam(), help="Make bits of the levels: 1 from this one on."),
+            click.option("--binarize", type=IntegerParam(), help="Turn levels into bits: 1 from this level on."),
             click.option("--split", type=click.Choice(SPLITS), default=split, show_default=True),
             click.option(
                 "--data",
@@ -131,8 +139,8 @@ def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., No
                 help="digits; a folder of idx files, CIFAR-10 batches or images; an .npz or .parquet file.",
             ),
         ):
-            asked = option(asked)
-        return asked
+            wrapper = option(wrapper)
+        return wrapper
 
     return decorate
 

@@ -24,8 +24,10 @@ from ellzero.smoothing.runs.result_store import ResultStore
 @click.option(
     "--plot", "figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw the curves: .png, .svg, .pdf."
 )
-@click.option("--r-max", type=IntegerParam(), help="List ACC@r up to this radius; to the largest there is by default.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@click.option(
+    "--r-max", type=IntegerParam(), help="List ACC@r up to this radius; by default up to the largest certified one."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as_json: bool) -> None:
     """Print the mean certified radius μ(R) and ACC@r of RESULTS, and draw them.
 

@@ -59,9 +59,9 @@ def train_command(
     stopped.
     """
     source = data.source(noise.k)
-    found = find_device(device)
+    chosen_device = find_device(device)
     loaded = source.load()
-    drawn = make_noise(noise.description({}, loaded))
+    noise_family = make_noise(noise.description({}, loaded))
     recipe = Recipe(epochs=epochs, batch=batch, rate=rate, decay_every=decay_every, seed=seed)
     target = out or Path("models") / f"{Path(data.uri).stem}.safetensors"
     card = ModelCard(
@@ -75,10 +75,10 @@ def train_command(
         binarize=source.binarize,
         class_names=loaded.class_names,
     )
-    training = Training(loaded, drawn, card, recipe, target, found, allowed=allowed)
+    training = Training(loaded, noise_family, card, recipe, target, chosen_device, allowed=allowed)
     notify(
-        f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, {describe_noise(drawn.description())}, "
-        f"{count_noun(recipe.epochs, 'epoch')} on {found}"
+        f"{architecture} on {len(loaded.labels):,} inputs of {loaded.name}, "
+        f"{describe_noise(noise_family.description())}, {count_noun(recipe.epochs, 'epoch')} on {chosen_device}"
     )
     if training.epochs_done:
         notify(f"resuming after epoch {training.epochs_done} of {recipe.epochs} from {training.checkpoint}")
@@ -89,7 +89,7 @@ def train_command(
 
 
 def _parse_setting(text: str) -> tuple[str, Any]:
-    """NAME=VALUE; a value that is JSON is what JSON says, any other is text."""
+    """Parse NAME=VALUE; a value is read as JSON if it is valid JSON, and as text otherwise."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise InvalidInput("config", "NAME=VALUE, such as width=64", text)

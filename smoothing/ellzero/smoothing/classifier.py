@@ -26,7 +26,7 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 R = TypeVar("R")
 
 Progress = Callable[[int, int], None]
-"""Called with the votes that are in, or not needed any more, and with the most that there may be."""
+"""Called with the votes that are counted or not needed any more, and with the largest number that may be needed."""
 
 
 class SmoothedClassifier:
@@ -36,8 +36,8 @@ class SmoothedClassifier:
     to [0, 1], or with ``feed="levels"`` the levels as int64; ``preprocess`` (standardising, say); ``model``, which must
     return scores of shape (samples, num_classes). It is put into evaluation mode and moved to ``device``.
 
-    Votes depend on the seed, the noise and the input, not on batches or on what else is asked. ``batch_size`` is
-    found by itself and halved when memory runs out.
+    Votes depend on the seed, the noise and the input, not on batches or on other inputs. ``batch_size`` is chosen for
+    the model and the device by default, and halved when memory runs out.
     """
 
     def __init__(
@@ -115,11 +115,11 @@ class SmoothedClassifier:
         return self._run((self.task(x, settings) for x in inputs), progress)
 
     def task(self, x: InputLike, settings: CertifySettings) -> CertifyTask:
-        """The vote on an input, to be run by `sampler`, together with others perhaps."""
+        """The task of certifying an input, to be run by `sampler`, possibly together with others."""
         return CertifyTask(self.levels(x), self.noise, self.num_classes, settings)
 
     def levels(self, x: InputLike) -> Tensor:
-        """An input as the levels that noise is put on, checked."""
+        """An input as levels, checked."""
         levels = read_levels(x, self.noise.levels)
         self.noise.check_shape(levels.shape)
         return levels
@@ -136,5 +136,5 @@ class SmoothedClassifier:
 
 
 def _seed(seed: int | None) -> int:
-    """A fresh one unless it is given: results state it, so that everything can be repeated."""
+    """A random seed by default; results contain it, so that they can be reproduced."""
     return secrets.randbits(63) if seed is None else seed

@@ -3,13 +3,13 @@
 The tree, below `ellzero.core.errors.EllzeroError`::
 
     SmoothingError
-    ├── ModelFailed (RuntimeError)        the model raised an error, or its output is no vote
+    ├── ModelFailed (RuntimeError)        the model raised an error, or its output cannot be used as votes
     │   └── OutOfMemory (MemoryError)     not even one sample fits
-    ├── NoSuchDevice (RuntimeError)       a device this machine does not have
-    ├── Diverged (ArithmeticError)         training whose loss is no longer a number
-    ├── SchedulerFull, SchedulerClosed              too many open inputs; a scheduler that is shutting down
-    ├── UnknownModel (LookupError)        no model, or no architecture, of this name
-    ├── BadModelFile (ValueError)         a file that holds no model of ours
+    ├── NoSuchDevice (RuntimeError)       a device that this machine does not have
+    ├── Diverged (ArithmeticError)        training whose loss is not a number any more
+    ├── SchedulerFull, SchedulerClosed    too many open inputs; a scheduler that is shutting down
+    ├── UnknownModel (LookupError)        no model, or no architecture, has this name
+    ├── BadModelFile (ValueError)         a file that is not a model of ellzero, or cannot be used
     ├── BadData (ValueError)              a data set that cannot be read
     └── BadResults (ValueError)           results that do not belong to the run, or cannot be read
 
@@ -25,7 +25,7 @@ _SECRET = re.compile(r"(?<=://)[^/@]*@")
 
 
 class SmoothingError(EllzeroError):
-    """Base of what can go wrong here."""
+    """Base of all errors of smoothing."""
 
 
 class ModelFailed(SmoothingError, RuntimeError):
@@ -63,7 +63,7 @@ class NoSuchDevice(SmoothingError, RuntimeError):
 
 
 class Diverged(SmoothingError, ArithmeticError):
-    """In ``epoch`` the loss ceased to be a number, with the learning rate ``rate``."""
+    """In ``epoch`` the loss became NaN or infinite, at the learning rate ``rate``."""
 
     def __init__(self, epoch: int, rate: float) -> None:
         super().__init__(epoch, rate)
@@ -71,7 +71,7 @@ class Diverged(SmoothingError, ArithmeticError):
         self.rate = rate
 
     def __str__(self) -> str:
-        return f"training diverged in epoch {self.epoch}: its loss is no number; a rate below {self.rate:g} may help"
+        return f"training diverged in epoch {self.epoch}: its loss is not a number; a rate below {self.rate:g} may help"
 
 
 class SchedulerFull(SmoothingError):
@@ -87,24 +87,24 @@ class SchedulerFull(SmoothingError):
 
 
 class SchedulerClosed(SmoothingError):
-    """The scheduler takes no more tasks."""
+    """The scheduler accepts no more tasks."""
 
     def __str__(self) -> str:
-        return "no more votes are taken"
+        return "the scheduler accepts no more tasks"
 
 
 class UnknownModel(SmoothingError, LookupError):
-    """Nothing is called ``name``; ``known`` are."""
+    """No ``what`` is called ``name``; ``available`` are the names that exist."""
 
-    def __init__(self, what: str, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(what, name, known)
+    def __init__(self, what: str, name: str, available: tuple[str, ...]) -> None:
+        super().__init__(what, name, available)
         self.what = what
         self.name = name
-        self.known = known
+        self.available = available
 
     def __str__(self) -> str:
-        there = f"there are {', '.join(self.known)}" if self.known else "there are none"
-        return escape_line(f"no {self.what} is called {self.name[:120]}; {there}")
+        names = f"there are {', '.join(self.available)}" if self.available else "there are none"
+        return escape_line(f"no {self.what} is called {self.name[:120]}; {names}")
 
 
 class _Unusable(SmoothingError, ValueError):
@@ -121,7 +121,7 @@ class _Unusable(SmoothingError, ValueError):
 
 
 class BadModelFile(_Unusable):
-    """The file at ``place`` holds no model of ours, because of ``reason``."""
+    """The file at ``place`` cannot be used as a model, because of ``reason``."""
 
 
 class BadData(_Unusable):

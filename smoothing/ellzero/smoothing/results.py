@@ -1,4 +1,4 @@
-"""What smoothed prediction returns."""
+"""The results of smoothed prediction and certification."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from fractions import Fraction
 from typing import Any, Final
 
 ABSTAIN: Final = -1
-"""The prediction where none can be given at this failure probability."""
+"""The prediction if no class can be given at this failure probability."""
 
 
 @dataclass(frozen=True)
 class Predicted:
     """The smoothed classifier's answer for an input, or ``ABSTAIN``.
 
-    A class that is given is the most probable one under noise, with probability at least 1 − ``failure``. ``counts``
-    are the votes of each class; ``drawn`` of ``n`` were needed.
+    With probability at least 1 − ``failure``, the class is the most probable one under noise. ``counts`` are the votes
+    of each class; ``drawn`` of ``n`` were needed.
     """
 
     prediction: int
@@ -29,12 +29,12 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Certified:
-    """An answer that no change of at most ``radius`` units turns into another, or ``ABSTAIN`` (``radius`` None).
+    """The class that the smoothed classifier answers within ``radius`` changed units, or ``ABSTAIN`` (``radius`` None).
 
-    Holds with probability at least 1 − ``failure`` over the votes. ``selected`` came first among the n0 votes of
-    ``selection``; ``count`` of ``drawn`` fresh votes, whose classes are ``counts``, were for it. ``lower_bound`` is its
-    p's, votes not drawn counted as failures; ``upper_bound``, with ``runner_up``, that of all others.
-    ``d`` units could be changed; ``noise`` says which. ``other_radii``: of continuous noise, in the norms l1, l2, linf.
+    Holds with probability at least 1 − ``failure`` over the votes. The n0 votes of ``selection`` chose the class
+    ``selected``; of ``drawn`` other votes, by class in ``counts``, ``count`` were for it. ``lower_bound`` bounds its
+    probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class.
+    An input has ``d`` units; ``noise`` says what a unit is. ``other_radii``: of continuous noise, in l1, l2 and linf.
     """
 
     prediction: int
@@ -57,7 +57,7 @@ class Certified:
     seconds: float
 
     def whole_pixels(self, channels: int) -> int | None:
-        """How many whole pixels of so many channels the radius speaks of: ⌊R/C⌋ where noise is on coordinates."""
+        """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""
         if self.radius is None:
             return None
         return self.radius if self.noise["unit"] == "pixel" else self.radius // channels

@@ -67,7 +67,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch did: means over noisy training samples, and the share of noisy held-out ones that were right."""
+    """Results of an epoch: means over noisy training samples, and the share of noisy held-out ones that were right."""
 
     number: int
     loss: float
@@ -83,8 +83,8 @@ StepCallback = Callable[[int, int, float], None]
 class Training:
     """Trains the network of ``card`` with cross entropy on noisy samples, and saves its best epoch to ``out``.
 
-    After every epoch a checkpoint is written beside it: the same training goes on where a stopped one was, to the same
-    weights. The card that is saved has the noise and the course of training in it.
+    After every epoch a checkpoint is written beside it, from which the same training resumes after a stop and ends with
+    the same weights. The card that is saved contains the noise and how the model was trained.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Training:
         epoch_done: Callable[[Epoch], None] = lambda epoch: None,
         step_done: StepCallback = lambda done, total, loss: None,
     ) -> ModelCard:
-        """Train to the end; what is called after each epoch and step only looks on."""
+        """Train to the end; the callbacks are called after each epoch and step, and change nothing."""
         run, checkpoint = self._run, self._checkpoint
         with torch.random.fork_rng(devices=[run.device] if run.device.type == "cuda" else []):
             for number in range(self.epochs_done, run.recipe.epochs):
@@ -136,7 +136,7 @@ class Training:
 
 
 class _Run:
-    """The network, its optimiser and its data; an epoch depends on the seed and its number, not on what ran before."""
+    """The network, its optimiser and its data; the randomness of an epoch depends on the seed and its number alone."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _Run:
 
     def epoch(self, number: int, step_done: StepCallback) -> Epoch:
         start = time.perf_counter()
-        torch.manual_seed(self.recipe.seed * 100_003 + number)  # what dropout draws from
+        torch.manual_seed(self.recipe.seed * 100_003 + number)  # for dropout
         self.network.train()
         loss_sum = right = 0.0
         order = self.training[self._generator(f"order {number}").permutation(len(self.training))]
@@ -193,7 +193,7 @@ class _Run:
         return Epoch(number + 1, loss_sum / count, right / count, self._validate(), time.perf_counter() - start)
 
     def _validate(self) -> float:
-        """The same noisy samples after every epoch."""
+        """The share of noisy held-out samples that are right; the samples are the same after every epoch."""
         self.network.eval()
         with torch.inference_mode():
             right = sum(
@@ -222,11 +222,11 @@ class _Run:
 
     def _noisy(self, order: NDArray[np.int64], stage: Stage, number: int) -> Iterator[tuple[Tensor, Tensor]]:
         for step, start in enumerate(range(0, len(order), self.batch)):
-            chosen = order[start : start + self.batch]
-            levels = torch.from_numpy(self.data.inputs(chosen)).to(self.device)
+            indices = order[start : start + self.batch]
+            levels = torch.from_numpy(self.data.inputs(indices)).to(self.device)
             source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
             noisy = self.noise.sample_batch(levels, source)
-            labels = torch.from_numpy(self.data.labels[chosen]).to(self.device)
+            labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
             yield prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed)), labels
 
     def _generator(self, purpose: str) -> np.random.Generator:
@@ -235,7 +235,7 @@ class _Run:
 
 
 class _Checkpoint:
-    """The state after an epoch, in ``NAME.checkpoint.pt`` beside the model, and the course in ``NAME.training.csv``."""
+    """The state after an epoch, in ``NAME.checkpoint.pt`` beside the model, and all epochs in ``NAME.training.csv``."""
 
     def __init__(self, out: Path, run: _Run) -> None:
         self.path = out.with_suffix(".checkpoint.pt")
@@ -256,7 +256,7 @@ class _Checkpoint:
             state = torch.load(self.path, map_location=self._run.device, weights_only=True)
             if state["identity"] != self._identity:
                 raise BadModelFile(
-                    str(self.path), "belongs to another training; give another --out, or remove it to start anew"
+                    str(self.path), "belongs to another training; give another --out, or remove it to start again"
                 )
             self._run.network.load_state_dict(state["weights"])
             self._run.optimizer.load_state_dict(state["optimizer"])
@@ -265,8 +265,8 @@ class _Checkpoint:
             self._epochs = [Epoch(**epoch) for epoch in state["epochs"]]
         except BadModelFile:
             raise
-        except Exception as error:  # whatever unpickling a damaged file leads to
-            raise BadModelFile(str(self.path), "is damaged; remove it to start anew") from error
+        except Exception as error:  # unpickling a damaged file can raise anything
+            raise BadModelFile(str(self.path), "is damaged; remove it to start again") from error
         return len(self._epochs)
 
     def save(self, epoch: Epoch) -> None:

@@ -1,4 +1,4 @@
-"""Noise for training: one noisy copy of each input of a batch, drawn by the exact sampler that votes are drawn by."""
+"""Noise for training: one noisy copy of each input of a batch, drawn exactly as for votes."""
 
 import hashlib
 
@@ -15,11 +15,11 @@ from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_sou
 def add_noise(
     batch: InputLike, noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
 ) -> Tensor:
-    """One noisy copy of each input of ``batch``, in the form in which `SmoothedClassifier` gives samples to a model.
+    """Draw one noisy copy of each input of ``batch``, in the form in which `SmoothedClassifier` gives it to a model.
 
-    ``batch`` has an input a row: integers 0..K, or floats that are multiples of 1/K. The result is on its device:
-    float32 scaled to [0, 1], or int64 with ``feed="levels"``. The same seed, step and noise draw the same randomness:
-    give every batch another ``step`` (or seed).
+    ``batch`` has one input per row: integers 0..K, or floats that are multiples of 1/K. The result is on its device:
+    float32 scaled to [0, 1], or int64 with ``feed="levels"``. The same seed, step and noise give the same random
+    numbers, so each batch needs its own ``step`` (or seed).
     """
     device = batch.device if isinstance(batch, Tensor) else torch.device("cpu")
     levels = read_levels(batch, noise.levels).to(device)

@@ -558,7 +558,7 @@ def test_a_job_that_nobody_knows_is_not_found(voting: Running, job: str) -> None
     ("model", "reason"),
     [
         ("raise", "the model raised RuntimeError: it is tired"),
-        ("nan", "the model returned NaN, which is no vote"),
+        ("nan", "the model returned NaN, which is not a vote"),
         ("classes", "num_classes = 3"),
         ("memory", "the model ran out of memory on cpu with a single sample"),
     ],
@@ -638,9 +638,9 @@ def test_a_file_that_is_no_model_is_listed_as_unusable_and_named_in_the_log(tmp_
         listed = httpx2.get(f"{service.url}/v1/models", timeout=PATIENCE).json()
         assert [model["name"] for model in listed["models"]] == ["demo-digits", "good"]
         assert [model["name"] for model in listed["unusable"]] == ["bad"]
-        assert "is no safetensors file" in listed["unusable"][0]["reason"]
+        assert "is not a safetensors file" in listed["unusable"][0]["reason"]
         assert post(service, "predict", model="bad", x=[1], n=10).status_code == 422
-        assert "bad.safetensors is no safetensors file" in service.log.read_text()
+        assert "bad.safetensors is not a safetensors file" in service.log.read_text()
 
 
 @pytest.mark.parametrize(

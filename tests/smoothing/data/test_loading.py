@@ -122,23 +122,23 @@ def test_the_home_directory_may_be_written_as_a_tilde(tmp_path: Path, monkeypatc
     assert len(load_data("~/mine").labels) == 5
 
 
-NO_IDX = "is no idx file of bytes with 3 dimensions"
+NOT_IDX = "is not an idx file of bytes with 3 dimensions"
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda whole: b"", NO_IDX),
-        (lambda whole: whole[:4], NO_IDX),
-        pytest.param(lambda whole: whole[:7], NO_IDX),
-        (lambda whole: whole[:12], NO_IDX),
-        pytest.param(lambda whole: whole[:15], NO_IDX),
-        (lambda whole: whole[:16], "is cut: (5, 6, 7) needs 210 bytes, and it has 0"),
-        (lambda whole: whole[:-1], "is cut: (5, 6, 7) needs 210 bytes, and it has 209"),
+        (lambda whole: b"", NOT_IDX),
+        (lambda whole: whole[:4], NOT_IDX),
+        pytest.param(lambda whole: whole[:7], NOT_IDX),
+        (lambda whole: whole[:12], NOT_IDX),
+        pytest.param(lambda whole: whole[:15], NOT_IDX),
+        (lambda whole: whole[:16], "has the wrong size: (5, 6, 7) needs 210 bytes, and it has 0"),
+        (lambda whole: whole[:-1], "has the wrong size: (5, 6, 7) needs 210 bytes, and it has 209"),
         (lambda whole: whole + b"x", "(5, 6, 7) needs 210 bytes, and it has 211"),
-        (lambda whole: b"\0\0\x0d\3" + whole[4:], NO_IDX),
-        pytest.param(lambda whole: idx(LABELS), NO_IDX),
-        (lambda whole: b"<!DOCTYPE html><title>404 Not Found</title>", NO_IDX),
+        (lambda whole: b"\0\0\x0d\3" + whole[4:], NOT_IDX),
+        pytest.param(lambda whole: idx(LABELS), NOT_IDX),
+        (lambda whole: b"<!DOCTYPE html><title>404 Not Found</title>", NOT_IDX),
         pytest.param(lambda whole: b"\0\0\x08\3" + struct.pack(">3I", 1 << 31, 1 << 31, 4), "needs 18,446,"),
         (lambda whole: idx(IMAGES[:4]), "has 4 images and 5 labels"),
         (lambda whole: idx(IMAGES[:0]), "has 0 images and 5 labels"),
@@ -154,9 +154,9 @@ def test_a_damaged_idx_file_is_one_line(
 
 def test_damaged_labels_are_one_line(tmp_path: Path) -> None:
     write_idx(tmp_path, "t10k", idx(IMAGES), idx(LABELS)[:-2])
-    assert "t10k-labels-idx1-ubyte is cut: (5,) needs 5 bytes, and it has 3" in refusal(tmp_path)
+    assert "t10k-labels-idx1-ubyte has the wrong size: (5,) needs 5 bytes, and it has 3" in refusal(tmp_path)
     write_idx(tmp_path, "t10k", idx(IMAGES), idx(IMAGES))
-    assert "t10k-labels-idx1-ubyte is no idx file of bytes with 1 dimensions" in refusal(tmp_path)
+    assert "t10k-labels-idx1-ubyte is not an idx file of bytes with 1 dimensions" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +235,9 @@ def test_cifar_classes_have_their_names_where_they_are_told(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (cifar_rows([3, 4])[0][:-1], "test_batch.bin is cut: its size is no multiple of 3,073 bytes"),
-        (b"\3", "test_batch.bin is cut"),
-        (b"", "has no inputs to test"),
+        (cifar_rows([3, 4])[0][:-1], "test_batch.bin is truncated: its size is not a multiple of 3,073 bytes"),
+        (b"\3", "test_batch.bin is truncated"),
+        (b"", "has no inputs in the test split"),
         pytest.param(cifar_rows([200])[0], "200"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_damaged_cifar_batch_is_one_line(tmp_path: Path, content: bytes, messa
 
 def test_cifar_without_the_batches_asked_for_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "test_batch.bin").write_bytes(cifar_rows([3])[0])
-    assert refusal(tmp_path, "train") == f"{tmp_path} has no batches to train"
+    assert refusal(tmp_path, "train") == f"{tmp_path} has no batches of the train split"
 
 
 def test_a_cifar_batch_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_images_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     data = load_data(str(tmp_path), image_size=8)
     assert len(data.labels) == 2
     assert data.inputs([0]).shape == (1, 3, 8, 8)
-    with pytest.raises(BadData, match="2.png is no image: "):
+    with pytest.raises(BadData, match="2.png is not an image: "):
         data.inputs([1])
 
 
@@ -381,7 +381,7 @@ def test_what_is_no_image_is_one_line(tmp_path: Path, damage: Callable[[bytes], 
     file = tmp_path / "a" / "1.png"
     picture(file, 20, 20)
     file.write_bytes(damage(file.read_bytes()))
-    assert refusal(tmp_path, image_size=8).startswith(f"{file} is no image: ")
+    assert refusal(tmp_path, image_size=8).startswith(f"{file} is not an image: ")
 
 
 def test_an_image_that_has_gone_is_one_line(tmp_path: Path) -> None:
@@ -526,10 +526,10 @@ def test_an_npz_may_name_its_classes(tmp_path: Path) -> None:
         ({"x_test": LEVELS, "y": Y}, "lacks the array y_test"),
         ({"x_train": LEVELS, "y_train": Y}, "lacks the array x"),
         ({}, "lacks the array x"),
-        ({"x": LEVELS[:0], "y": Y[:0]}, "has no inputs to test"),
+        ({"x": LEVELS[:0], "y": Y[:0]}, "has no inputs in the test split"),
         (
             {"x": np.array([[1, None]], object), "y": Y[:1]},
-            "is no .npz of plain arrays: Object arrays cannot be loaded",
+            "is not an .npz file of plain arrays: Object arrays cannot be loaded",
         ),
         *(
             pytest.param({"x": LEVELS * 0, "y": Y, "levels": levels}, "levels")
@@ -564,7 +564,7 @@ def test_a_k_that_is_too_small_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_npz_is_one_line(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     file = Path(npz(tmp_path, x=LEVELS, y=Y))
     file.write_bytes(damage(file.read_bytes()))
-    assert refusal(file).startswith(f"{file} is no .npz of plain arrays: ")
+    assert refusal(file).startswith(f"{file} is not an .npz file of plain arrays: ")
 
 
 def test_a_single_array_that_is_called_npz_is_one_line(tmp_path: Path) -> None:
@@ -671,8 +671,8 @@ def test_a_parquet_file_of_other_integers_says_its_levels_or_is_told(tmp_path: P
         ({"x": lists(LEVELS), "y": [0, -1, 1]}, {}, "has the class -1"),
         ({}, {}, "lacks the column x"),
         ({"x": lists(LEVELS), "y": None}, {}, "lacks the column y"),
-        ({"x": lists(LEVELS)[:0], "y": Y[:0]}, {"shape": "[4]"}, "has no inputs to test"),
-        pytest.param({"x": lists(LEVELS), "split": ["train"] * 3}, {}, "has no inputs to test"),
+        ({"x": lists(LEVELS)[:0], "y": Y[:0]}, {"shape": "[4]"}, "has no inputs in the test split"),
+        pytest.param({"x": lists(LEVELS), "split": ["train"] * 3}, {}, "has no inputs in the test split"),
         *(
             pytest.param({"x": lists(LEVELS)}, {"shape": shape}, "shape")
             for shape in ("4", '"ab"', "[4.0]", "null", "1x2")
@@ -700,7 +700,7 @@ def test_a_parquet_file_that_holds_no_data_set_is_one_line(
 def test_a_damaged_parquet_file_is_one_line(tmp_path: Path, keep: int) -> None:
     file = Path(parquet(tmp_path, x=lists(LEVELS), y=Y))
     file.write_bytes(file.read_bytes()[:keep])
-    assert refusal(file).startswith(f"{file} is no Parquet file: ")
+    assert refusal(file).startswith(f"{file} is not a Parquet file: ")
 
 
 # Places
@@ -746,7 +746,7 @@ def test_an_s3_uri_may_have_options(s3_folder: str, s3_options: str, suffix: str
 @pytest.mark.parametrize("suffix", [pytest.param("npz"), "parquet"])
 def test_a_file_that_is_not_on_s3_is_one_line(s3_folder: str, suffix: str) -> None:
     for missing in (f"{s3_folder}/other.{suffix}", f"s3://no-such-bucket/data.{suffix}"):
-        assert refusal(missing) == f"{missing} is not there"
+        assert refusal(missing) == f"{missing} does not exist"
 
 
 def test_keys_in_a_uri_are_not_shown(s3_folder: str) -> None:
@@ -768,14 +768,14 @@ def test_a_file_in_the_root_directory_is_not_looked_for_here(tmp_path: Path, mon
     name = f"{tmp_path.name}-not-in-the-root.npz"
     (tmp_path / name).write_bytes(content_of("npz"))
     monkeypatch.chdir(tmp_path)
-    assert "is not there" in refusal(f"/{name}")
+    assert "does not exist" in refusal(f"/{name}")
 
 
 @pytest.mark.parametrize("suffix", [pytest.param("npz"), "parquet"])
 @pytest.mark.parametrize("folder", ["", "nowhere/"])
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path, folder: str, suffix: str) -> None:
     missing = f"{tmp_path}/{folder}data.{suffix}"
-    assert refusal(missing) == f"{missing} is not there"
+    assert refusal(missing) == f"{missing} does not exist"
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
@@ -787,7 +787,7 @@ def test_a_folder_with_the_name_of_a_file_is_one_line(tmp_path: Path, suffix: st
 def test_what_is_no_data_set_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no data")
     for place in (tmp_path / "nowhere", tmp_path / "notes.txt"):
-        assert refusal(place) == f"{place} is no folder with a data set; `digits` needs no files"
+        assert refusal(place) == f"{place} is not a folder with a data set; `digits` needs no files"
     assert "no such file system" in refusal("ftp://somewhere/data.parquet")
 
 

@@ -228,7 +228,7 @@ def test_a_resnet_without_torchvision_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", [(28, 28), (784,), (1, 3, 28), (1, 28, 3), (1, 1, 28, 28)])
 def test_what_is_no_image_has_no_cnn(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    with pytest.raises(InvalidInput, match="architecture must be mlp for inputs that are no images") as refused:
+    with pytest.raises(InvalidInput, match="architecture must be mlp for inputs that are not images") as refused:
         build("paper-cnn", shape, 10, 256, {})
     one_line(refused.value)
     line = refusal(write(tmp_path / "model.safetensors", ModelCard("paper-cnn", shape, 10, 256)))
@@ -352,7 +352,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, damage: Callable[[bytes], by
     path = tmp_path / "model.safetensors"
     save_model(path, network_of(CARD), CARD)
     path.write_bytes(damage(path.read_bytes()))
-    assert refusal(path).startswith(f"{path} is no safetensors file: ")
+    assert refusal(path).startswith(f"{path} is not a safetensors file: ")
     with pytest.raises(BadModelFile):
         ModelFile.read(path)
 
@@ -363,25 +363,25 @@ def test_a_pickle_that_is_called_safetensors_is_refused_and_not_run(tmp_path: Pa
     assert trace.exists()
     trace.unlink()
     path.write_bytes(pickle.dumps(Payload(trace)))
-    assert "is no safetensors file: " in refusal(path)
+    assert "is not a safetensors file: " in refusal(path)
     torch.save({"weights": Payload(trace)}, path)
-    assert "is no safetensors file: " in refusal(path)
+    assert "is not a safetensors file: " in refusal(path)
     assert not trace.exists()
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("in the way")
     for name in ("model.safetensors", "nowhere/model.safetensors", "notes.txt/model.safetensors"):
-        assert refusal(tmp_path / name) == f"{tmp_path / name} is not there"
+        assert refusal(tmp_path / name) == f"{tmp_path / name} does not exist"
     (tmp_path / "folder.safetensors").mkdir()
-    assert "is no safetensors file: " in refusal(tmp_path / "folder.safetensors")
+    assert "is not a safetensors file: " in refusal(tmp_path / "folder.safetensors")
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"format": "pt"}])
 def test_weights_without_a_card_are_no_model(tmp_path: Path, metadata: dict[str, str] | None) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(save(network_of(CARD).state_dict(), metadata))
-    assert refusal(path) == f"{path} is no model of ellzero: it has weights, but no card"
+    assert refusal(path) == f"{path} is not a model of ellzero: it has weights, but no card"
 
 
 @pytest.mark.parametrize(
@@ -575,7 +575,9 @@ def test_a_factory_that_nobody_allowed_is_refused_and_not_even_imported(
     name = factories(f"open({str(trace)!r}, 'w').close()\n{MAKE}")
     path = factory_model(tmp_path, f"{name}:make")
     line = refusal(path, tuple(each.format(name=name) for each in allowed))
-    assert line == (f"architecture {name}:make is code that nobody has allowed; --allow-factory {name}:make does")
+    assert line == (
+        f"architecture {name}:make is code that has not been allowed; --allow-factory {name}:make allows it"
+    )
     assert ModelFile.read(path).card.architecture == f"{name}:make"
     assert not trace.exists()
     assert name not in sys.modules
@@ -583,7 +585,7 @@ def test_a_factory_that_nobody_allowed_is_refused_and_not_even_imported(
 
 @pytest.mark.parametrize("architecture", ["os:system", "builtins:exec", "torch:load"])
 def test_a_model_file_alone_cannot_call_what_is_installed(tmp_path: Path, architecture: str) -> None:
-    assert "is code that nobody has allowed" in refusal(factory_model(tmp_path, architecture))
+    assert "is code that has not been allowed" in refusal(factory_model(tmp_path, architecture))
 
 
 @pytest.mark.parametrize(
@@ -595,9 +597,9 @@ def test_a_model_file_alone_cannot_call_what_is_installed(tmp_path: Path, archit
         ("def make(): return nn.Linear(4, 3)", "cannot be built: make() got an unexpected keyword argument"),
         ("def make(shape): return nn.Linear(4, 3)", "cannot be built: make() got an unexpected keyword argument"),
         ("def make(*, depth, **given): return nn.Linear(4, 3)", "cannot be built: make() missing 1 required"),
-        ("def make(**given): return 3", "made a int instead of a torch module"),
-        ("def make(**given): return None", "made a NoneType instead of a torch module"),
-        ("def make(**given): return nn.Linear", "made a type instead of a torch module"),
+        ("def make(**given): return 3", "returned int instead of a torch module"),
+        ("def make(**given): return None", "returned NoneType instead of a torch module"),
+        ("def make(**given): return nn.Linear", "returned type instead of a torch module"),
         ("def make(**given): raise ValueError('not today')", "cannot be built: not today"),
         ("def make(**given): raise RuntimeError('not today')", "cannot be built: not today"),
         pytest.param("def make(**given): raise KeyError('today')", "cannot be built: "),
@@ -717,7 +719,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     asked = name.format(folder=tmp_path)
     with pytest.raises(UnknownModel) as refused:
         find_model(asked, folder)
-    assert refused.value.known == ("digits", "mnist")
+    assert refused.value.available == ("digits", "mnist")
     line = one_line(refused.value)
     assert line.startswith(f"no model in {folder} is called ")
     assert line.endswith("; there are digits, mnist")

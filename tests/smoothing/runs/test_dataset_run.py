@@ -228,7 +228,7 @@ def test_a_killed_actor_and_a_killed_driver_lose_nothing_and_double_nothing(
     [
         ("certify --model digits --out {tmp}/r", "no model in models is called digits; there are demo-digits"),
         ("certify --model ../x --out {tmp}/r", "no model in models is called ../x"),
-        ("certify --model {tmp}/no.safetensors --out {tmp}/r", "no.safetensors is not there"),
+        ("certify --model {tmp}/no.safetensors --out {tmp}/r", "no.safetensors does not exist"),
         (
             "certify --model {model} --data {tmp} --out {tmp}/r",
             "holds no idx files, no CIFAR-10 batches, and no folders",
@@ -254,14 +254,14 @@ def test_a_killed_actor_and_a_killed_driver_lose_nothing_and_double_nothing(
         ("train --alpha 0.9 --rate 900 --architecture mlp --epochs 1", "training diverged in epoch 1"),
         ("train --alpha 0.9 --config width", "--config must be NAME=VALUE"),
         ("train", "give --alpha, the amount of discrete noise"),
-        ("train --alpha 0.9 --k 1", "has levels 0..16, and --k 1 is for 0..1; --binarize 8 makes bits of them"),
+        ("train --alpha 0.9 --k 1", "has levels 0..16, and --k 1 is for 0..1; --binarize 8 turns them into bits"),
         ("train --alpha 0.9 --binarize 17", "--binarize must be a level from 1 to 16"),
         ("train --alpha 0.9 --architecture resnet", "no architecture is called resnet"),
-        ("train --alpha 0.9 --architecture os:system", "is code that nobody has allowed"),
+        ("train --alpha 0.9 --architecture os:system", "is code that has not been allowed"),
         ("train --alpha 0.9 --epochs 0", "--epochs must be an integer of at least 1"),
         ("train --alpha 0.9 --out model.pt", "--out must be a file name that ends in .safetensors"),
         ("train --alpha 0.9 --device gpu", "--device must be auto, cpu, cuda or cuda:0"),
-        ("train --data /nowhere --alpha 0.9", "is no folder with a data set"),
+        ("train --data /nowhere --alpha 0.9", "is not a folder with a data set"),
         ("report {tmp}", "holds no results of ellzero"),
         ("report {tmp}/none --r-max x", "--r-max must be an integer"),
     ],
@@ -318,5 +318,5 @@ def test_a_network_of_the_operator_s_own(ellzero: Ellzero, tmp_path: Path, monke
     line = f"train --alpha 0.9 --architecture mine:network --epochs 1 --out {tmp_path}/m.safetensors"
     assert ellzero(f"{line} {allow}").code == 0
     certify = f"certify --model m --models {tmp_path} --n 50 --limit 2 --executor local --out {tmp_path}/r"
-    assert "is code that nobody has allowed" in ellzero(certify).err
+    assert "is code that has not been allowed" in ellzero(certify).err
     assert ellzero(f"{certify} {allow}").code == 0

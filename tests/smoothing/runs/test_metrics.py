@@ -44,7 +44,7 @@ def test_intervals_narrow_with_the_number_of_inputs() -> None:
 def test_radii_that_were_asked_for_are_listed_even_where_nothing_is_certified() -> None:
     report = summarize([Outcome(0, 0, 1)], r_max=3)
     assert [each.share for each in report.accuracy] == [1, 1, 0, 0]
-    with pytest.raises(InvalidInput, match="results must be those of at least one input"):
+    with pytest.raises(InvalidInput, match="results must be of at least one input"):
         summarize([])
 
 

@@ -97,7 +97,7 @@ def test_a_part_must_hold_what_its_name_promises(tmp_path: Path) -> None:
     store.begin(RUN)
     name = store.write([(0, 1, RESULT), (1, 1, RESULT)])
     (tmp_path / name).rename(tmp_path / "part-000000000-000000002.parquet")
-    with pytest.raises(BadResults, match="does not hold the inputs that its name promises"):
+    with pytest.raises(BadResults, match="does not hold the inputs that its name says"):
         store.table()
 
 
@@ -121,7 +121,7 @@ def test_parts_without_a_run_are_not_taken_over(tmp_path: Path) -> None:
     with pytest.raises(BadResults, match="holds no results yet"):
         store.table()
     store.write([(0, 1, RESULT)])
-    with pytest.raises(BadResults, match=r"has parts of results, but no run\.json"):
+    with pytest.raises(BadResults, match=r"has result files, but no run\.json"):
         store.begin(RUN)
 
 

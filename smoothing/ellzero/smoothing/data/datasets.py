@@ -18,15 +18,15 @@ class DataSet(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """A name to show to people."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of an input."""
+        """The shape of an input."""
 
     @property
     def levels(self) -> int:
-        """How many values a number of an input may have."""
+        """How many values a number of an input can have."""
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -38,15 +38,15 @@ class DataSet(Protocol):
 
     @property
     def digest(self) -> str:
-        """Says whether two data sets are the same."""
+        """Identifies the data: it differs if inputs, labels or levels do."""
 
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
-        """Some of the inputs, stacked."""
+        """The inputs with these indices, stacked."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayData:
-    """A data set that lies in memory."""
+    """A data set in memory."""
 
     name: str
     arrays: Levels
@@ -66,12 +66,12 @@ class ArrayData:
         return content.hexdigest()
 
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
-        chosen: Levels = self.arrays[np.asarray(indices, np.int64)]
-        return chosen
+        inputs: Levels = self.arrays[np.asarray(indices, np.int64)]
+        return inputs
 
 
 def binarize(data: DataSet, threshold: int) -> DataSet:
-    """Bits: 1 from a level on, as the paper makes them of MNIST (128, more than half)."""
+    """Turn levels into bits: 1 from a level on, as the paper does for MNIST (128, more than half of 255)."""
     if not 1 <= threshold < data.levels:
         raise InvalidInput("binarize", f"a level from 1 to {data.levels - 1}", threshold)
     arrays = data.inputs(range(len(data.labels)))

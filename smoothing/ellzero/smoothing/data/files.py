@@ -22,46 +22,46 @@ from ellzero.smoothing.errors import BadData
 _MOST_BYTES = 16_000_000_000
 MOST_LEVELS = 2**31 - 1
 _MOST_CLASSES = 1_000_000
-_NO_NPZ = (
+_NPZ_ERRORS = (
     ValueError,
     OSError,
     EOFError,
     TypeError,  # a single array
     zlib.error,
     zipfile.BadZipFile,
-    tokenize.TokenError,  # a header of an array that is no Python
-    NotImplementedError,  # a way to compress that zipfile does not know
+    tokenize.TokenError,  # a header of an array that is not Python
+    NotImplementedError,  # a compression that zipfile does not support
     RuntimeError,  # an archive with a password
 )
 
 
 def read_npz(uri: str, split: str, k: int | None) -> ArrayData:
-    """Arrays ``x`` and ``y``, or ``x_train`` and so on; perhaps ``levels``, and ``classes``, their names."""
+    """Read arrays ``x`` and ``y``, or ``x_train`` and so on; optionally ``levels``, and ``classes``, their names."""
     content = io.BytesIO(_read_content(uri))
     try:
         with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except _NO_NPZ as error:
-        raise BadData(uri, f"is no .npz of plain arrays: {error}") from error
-    ours = (f"x_{split}", f"y_{split}") if f"x_{split}" in arrays else ("x", "y")
-    for name in ours:
+    except _NPZ_ERRORS as error:
+        raise BadData(uri, f"is not an .npz file of plain arrays: {error}") from error
+    x, y = (f"x_{split}", f"y_{split}") if f"x_{split}" in arrays else ("x", "y")
+    for name in (x, y):
         if name not in arrays:
             raise BadData(uri, f"lacks the array {name}")
-    declared = arrays["levels"].tolist() if "levels" in arrays else None
-    named = np.atleast_1d(arrays["classes"]).tolist() if "classes" in arrays else []
-    return _checked(uri, arrays[ours[0]], arrays[ours[1]], declared, k, tuple(str(name) for name in named))
+    levels = arrays["levels"].tolist() if "levels" in arrays else None
+    classes = np.atleast_1d(arrays["classes"]).tolist() if "classes" in arrays else []
+    return _check_arrays(uri, arrays[x], arrays[y], levels, k, tuple(map(str, classes)))
 
 
 def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
-    """A column ``x`` of lists of integers, all of one length, and ``y``; ``split`` if there is one.
+    """Read a column ``x`` of lists of integers, all of one length, and ``y``; optionally ``split``.
 
-    The file's metadata may say ``shape`` and ``levels`` as JSON.
+    The file's metadata may contain ``shape`` and ``levels`` as JSON.
     """
     content = pa.BufferReader(_read_content(uri))
     try:
         table = pq.read_table(content)
     except (pa.ArrowException, OSError) as error:
-        raise BadData(uri, f"is no Parquet file: {str(error).splitlines()[0]}") from error
+        raise BadData(uri, f"is not a Parquet file: {str(error).splitlines()[0]}") from error
     for name in ("x", "y"):
         if name not in table.column_names:
             raise BadData(uri, f"lacks the column {name}")
@@ -73,24 +73,24 @@ def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
             raise BadData(uri, f"must have text in its column split, and has {table.schema.field('split').type}")
         table = table.filter(pc.equal(table["split"], split))
     if not len(table):
-        raise BadData(uri, f"has no inputs to {split}")
+        raise BadData(uri, f"has no inputs in the {split} split")
     if table["x"].null_count:
         raise BadData(uri, "has rows without x")
     bounds = pc.min_max(pc.list_value_length(table["x"])).as_py()
     if bounds["min"] != bounds["max"]:
         raise BadData(uri, f"has inputs of different lengths, {bounds['min']} to {bounds['max']}")
-    stated = _stated(uri, table.schema.metadata or {})
+    metadata = _read_metadata(uri, table.schema.metadata or {})
     flat = np.asarray(table["x"].combine_chunks().flatten())
-    shape = stated.get("shape", [bounds["max"]])
+    shape = metadata.get("shape", [bounds["max"]])
     if not isinstance(shape, list) or any(type(size) is not int or size < 1 for size in shape):
-        raise BadData(uri, f"has the shape {shape}, which is no list of positive integers")
+        raise BadData(uri, f"has the shape {shape}, which is not a list of positive integers")
     if math.prod(shape) != bounds["max"] or not shape:
         raise BadData(uri, f"has inputs of {bounds['max']:,} numbers, and its shape is {tuple(shape)}")
     arrays = flat.reshape(len(table), *shape)
-    return _checked(uri, arrays, np.asarray(table["y"]), stated.get("levels"), k, ())
+    return _check_arrays(uri, arrays, np.asarray(table["y"]), metadata.get("levels"), k, ())
 
 
-def _checked(
+def _check_arrays(
     uri: str, x: NDArray[Any], y: NDArray[Any], declared: object, k: int | None, classes: tuple[str, ...]
 ) -> ArrayData:
     if (
@@ -102,9 +102,9 @@ def _checked(
         or len(x) != len(y)
     ):
         shapes = f"x is {x.dtype} {x.shape}, y is {y.dtype} {y.shape}"
-        raise BadData(uri, f"must hold integer arrays, x with an input a row and y with its class: {shapes}")
+        raise BadData(uri, f"must hold integer arrays, x with one input per row and y with its class: {shapes}")
     if declared is not None and (type(declared) is not int or not 2 <= declared <= MOST_LEVELS):
-        raise BadData(uri, f"says that it has {str(declared)[:40]} levels")
+        raise BadData(uri, f"declares {str(declared)[:40]} levels")
     levels = declared or (k + 1 if k is not None else {"uint8": 256, "bool": 2}.get(str(x.dtype)))
     if levels is None:
         raise BadData(uri, f"does not say how many levels its {x.dtype} numbers have; --k does, levels minus one")
@@ -126,23 +126,23 @@ def _read_content(uri: str) -> bytes:
     try:
         place = Folder(folder)
         if place.size(name) > _MOST_BYTES:
-            raise BadData(uri, "is larger than what is read into memory, 16 GB")
+            raise BadData(uri, "is larger than 16 GB, the most that is read into memory")
         return place.read(name)
     except FileNotFoundError:
-        raise BadData(uri, "is not there") from None
-    except (StorageFailed, RuntimeError) as error:  # RuntimeError: a home of nobody
+        raise BadData(uri, "does not exist") from None
+    except (StorageFailed, RuntimeError) as error:  # RuntimeError: the home directory of an unknown user
         raise BadData(uri, f"cannot be read: {error}") from error
 
 
 def _split_uri(uri: str) -> tuple[str, str]:
-    """The place of a file, with the options that its file system needs, and its name."""
+    """The folder of a file, with the options of its file system, and its name."""
     path, mark, options = uri.partition("?") if "://" in uri else (uri, "", "")
     folder, slash, name = path.rpartition("/")
     return f"{folder or slash or '.'}{mark}{options}", name
 
 
-def _stated(uri: str, metadata: dict[bytes, bytes]) -> dict[str, object]:
+def _read_metadata(uri: str, metadata: dict[bytes, bytes]) -> dict[str, object]:
     try:
         return {key: json.loads(metadata[key.encode()]) for key in ("shape", "levels") if key.encode() in metadata}
     except (ValueError, RecursionError) as error:
-        raise BadData(uri, f"says its shape or levels in no JSON: {error}") from error
+        raise BadData(uri, f"states its shape or levels in invalid JSON: {error}") from error

@@ -17,14 +17,14 @@ from ellzero.smoothing.data.datasets import ArrayData, Levels
 from ellzero.smoothing.errors import BadData
 
 _IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm"}
-# The paper's way with ImageNet: the shorter side to 256, the middle 224×224 of it.
+# As the paper prepares ImageNet: the shorter side is scaled to 256, then the middle 224×224 is cut out.
 _BORDER = 256 / 224
 _SPLIT_NAMES = {"train": ("train",), "test": ("test", "val", "validation")}
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFolder:
-    """Images in folders that are their classes, read when they are asked for; colours as 3 channels of 256 levels."""
+    """Images in a folder for each class, read when they are needed; colours as 3 channels of 256 levels."""
 
     name: str
     files: tuple[Path, ...]
@@ -39,7 +39,7 @@ class ImageFolder:
 
     @property
     def digest(self) -> str:
-        """By names, sizes, times of change and the way they are cut: reading a million images would take hours."""
+        """Of image size, file names, file sizes and modification times: reading a million images would take hours."""
         entries = [(file.name, *_stat(file), int(label)) for file, label in zip(self.files, self.labels, strict=True)]
         return hashlib.sha256(json.dumps([self.size, *entries]).encode()).hexdigest()
 
@@ -48,7 +48,7 @@ class ImageFolder:
 
 
 def read_idx(folder: Path, split: str) -> ArrayData:
-    """MNIST and what has its format: big-endian sizes, then bytes; gzipped or not."""
+    """Read MNIST and data sets in its format: big-endian sizes, then bytes; gzipped or not."""
     stem = "train" if split == "train" else "t10k"
     images = _idx_array(_one_of(folder, f"{stem}-images-idx3-ubyte"), 3)
     labels = _idx_array(_one_of(folder, f"{stem}-labels-idx1-ubyte"), 1).astype(np.int64)
@@ -73,32 +73,34 @@ def _idx_array(path: Path, dimensions: int) -> NDArray[np.uint8]:
         raise BadData(str(path), f"cannot be read: {error}") from error
     start = 4 + 4 * dimensions
     if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < start:
-        raise BadData(str(path), f"is no idx file of bytes with {dimensions} dimensions")
+        raise BadData(str(path), f"is not an idx file of bytes with {dimensions} dimensions")
     sizes = tuple(int(size) for size in np.frombuffer(content[4:start], ">u4"))
     needed = math.prod(sizes)
     if len(content) - start != needed:
-        raise BadData(str(path), f"is cut: {sizes} needs {needed:,} bytes, and it has {len(content) - start:,}")
+        raise BadData(
+            str(path), f"has the wrong size: {sizes} needs {needed:,} bytes, and it has {len(content) - start:,}"
+        )
     return np.frombuffer(content, np.uint8, offset=start).reshape(sizes)
 
 
 def read_cifar(folder: Path, split: str) -> ArrayData:
-    """CIFAR-10's binary version: a label byte, then 3 × 32 × 32 bytes, 10,000 times a file."""
-    names = sorted(folder.glob("data_batch_*.bin" if split == "train" else "test_batch.bin"))
-    if not names:
-        raise BadData(str(folder), f"has no batches to {split}")
-    parts = []
-    for name in names:
-        content = np.frombuffer(_bytes(name), np.uint8)
+    """Read CIFAR-10's binary version: a label byte, then 3 × 32 × 32 bytes, 10,000 times per file."""
+    files = sorted(folder.glob("data_batch_*.bin" if split == "train" else "test_batch.bin"))
+    if not files:
+        raise BadData(str(folder), f"has no batches of the {split} split")
+    batches = []
+    for file in files:
+        content = np.frombuffer(_bytes(file), np.uint8)
         if len(content) % 3_073:
-            raise BadData(str(name), "is cut: its size is no multiple of 3,073 bytes")
+            raise BadData(str(file), "is truncated: its size is not a multiple of 3,073 bytes")
         rows = content.reshape(-1, 3_073)
         if rows[:, 0].max(initial=0) > 9:
-            raise BadData(str(name), f"has the class {rows[:, 0].max()}, outside of 0..9")
-        parts.append(rows)
-    rows = np.concatenate(parts)
+            raise BadData(str(file), f"has the class {rows[:, 0].max()}, outside of 0..9")
+        batches.append(rows)
+    rows = np.concatenate(batches)
     meta = folder / "batches.meta.txt"
-    known = tuple(_bytes(meta).decode(errors="replace").split()) if meta.is_file() else ()
-    classes = known if len(known) == 10 else tuple(str(label) for label in range(10))
+    names = tuple(_bytes(meta).decode(errors="replace").split()) if meta.is_file() else ()
+    classes = names if len(names) == 10 else tuple(str(label) for label in range(10))
     return ArrayData("CIFAR-10", rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0].astype(np.int64), 256, classes)
 
 
@@ -107,16 +109,16 @@ def open_images(folder: Path, split: str, size: int) -> ImageFolder:
     if root == folder and any((folder / name).is_dir() for names in _SPLIT_NAMES.values() for name in names):
         raise BadData(str(folder), f"has no folder {' or '.join(_SPLIT_NAMES[split])}")
     classes = sorted(path.name for path in root.iterdir() if path.is_dir())
-    found = [
+    images = [
         (file, label)
         for label, name in enumerate(classes)
         for file in sorted((root / name).rglob("*"))
         if file.suffix.lower() in _IMAGES
     ]
-    if not found:
+    if not images:
         raise BadData(str(folder), "holds no idx files, no CIFAR-10 batches, and no folders of images")
-    labels = np.array([label for _, label in found], np.int64)
-    return ImageFolder(folder.name, tuple(file for file, _ in found), labels, tuple(classes), size)
+    labels = np.array([label for _, label in images], np.int64)
+    return ImageFolder(folder.name, tuple(file for file, _ in images), labels, tuple(classes), size)
 
 
 def _read_image(path: Path, size: int) -> NDArray[np.uint8]:
@@ -128,7 +130,7 @@ def _read_image(path: Path, size: int) -> NDArray[np.uint8]:
         with Image.open(path) as opened:
             image = opened.convert("RGB")
     except (OSError, ValueError, SyntaxError, UnidentifiedImageError, Image.DecompressionBombError) as error:
-        raise BadData(str(path), f"is no image: {error}") from error
+        raise BadData(str(path), f"is not an image: {error}") from error
     scale = round(size * _BORDER) / min(image.size)
     width, height = (max(size, round(side * scale)) for side in image.size)
     image = image.resize((width, height), Image.Resampling.BILINEAR)
@@ -144,9 +146,9 @@ def _bytes(path: Path) -> bytes:
 
 
 def _stat(path: Path) -> tuple[int, int]:
-    """Size, and time of the last change."""
+    """Size, and time of the last modification."""
     try:
-        found = path.stat()
-        return found.st_size, found.st_mtime_ns
+        stat = path.stat()
+        return stat.st_size, stat.st_mtime_ns
     except OSError as error:
         raise BadData(str(path), f"cannot be read: {error}") from error

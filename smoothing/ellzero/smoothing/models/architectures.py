@@ -1,6 +1,7 @@
 """Architectures that a model file may name: those that ship, and factories that an operator allows.
 
-An architecture may state its feed: a factory with an attribute ``feed = "levels"`` is given integers, like tokens.
+An architecture may declare its feed: the network of a factory with an attribute ``feed = "levels"`` gets integers, as
+for tokens.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +36,7 @@ def paper_cnn(*, shape: Sequence[int], num_classes: int, levels: int) -> nn.Modu
     Images too small for it (the digits, 8×8) are padded, so that a convolution keeps their size.
     """
     if len(shape) != 3 or min(shape[1:]) < 4:
-        raise InvalidInput("architecture", "mlp for inputs that are no images of at least 4×4", "paper-cnn")
+        raise InvalidInput("architecture", "mlp for inputs that are not images of at least 4×4", "paper-cnn")
     channels, height, width = shape
     padding = 0 if min(height, width) >= _SMALLEST_WITHOUT_PADDING else 2
     convolutions = nn.Sequential(
@@ -92,11 +93,13 @@ token_mean.feed = Feed.LEVELS.value  # type: ignore[attr-defined]
 def resnet50(*, shape: Sequence[int], num_classes: int, levels: int) -> nn.Module:
     """The paper's network for ImageNet, from torchvision, standardised by ImageNet's means and deviations."""
     try:
-        from torchvision.models import resnet50 as made  # type: ignore[import-not-found,unused-ignore]
+        from torchvision.models import resnet50 as make_resnet50  # type: ignore[import-not-found,unused-ignore]
         from torchvision.transforms import Normalize  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         raise UnknownModel("architecture without torchvision", "resnet50", ("paper-cnn", "mlp", "token-mean")) from None
-    return nn.Sequential(Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), made(num_classes=num_classes))
+    return nn.Sequential(
+        Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), make_resnet50(num_classes=num_classes)
+    )
 
 
 _SHIPPED: Mapping[str, Factory] = {"paper-cnn": paper_cnn, "mlp": mlp, "token-mean": token_mean, "resnet50": resnet50}
@@ -111,7 +114,7 @@ def build(
     config: Mapping[str, Any],
     allowed: Sequence[str] = (),
 ) -> nn.Module:
-    """The network called ``name``, without weights: one that ships, or ``module:factory`` if it is among ``allowed``.
+    """Build the network called ``name``, without weights: one that ships, or a ``module:factory`` in ``allowed``.
 
     A factory is code that runs here, so a model file alone must not choose it.
     """
@@ -120,15 +123,15 @@ def build(
         network = factory(shape=tuple(shape), num_classes=num_classes, levels=levels, **config)
     except EllzeroError:
         raise
-    except Exception as error:  # a factory is anybody's code
+    except Exception as error:  # a factory can raise anything
         raise BadModelFile(f"architecture {name}", f"cannot be built: {first_line(error)}") from error
     if not isinstance(network, nn.Module):
-        raise BadModelFile(f"architecture {name}", f"made a {type(network).__name__} instead of a torch module")
+        raise BadModelFile(f"architecture {name}", f"returned {type(network).__name__} instead of a torch module")
     return network
 
 
 def find_feed(name: str, allowed: Sequence[str] = ()) -> Feed:
-    """What the architecture states that it must be given; values scaled to [0, 1] if it states nothing."""
+    """The feed that the architecture declares; values scaled to [0, 1] if it declares none."""
     return Feed.of(getattr(_find_factory(name, allowed), "feed", Feed.SCALED))
 
 
@@ -140,13 +143,14 @@ def _allowed_factory(name: str, allowed: Sequence[str]) -> Factory:
     if ":" not in name:
         raise UnknownModel("architecture", name, (*ARCHITECTURES, *allowed))
     if name not in allowed:
-        raise BadModelFile(f"architecture {name}", f"is code that nobody has allowed; --allow-factory {name} does")
+        raise BadModelFile(
+            f"architecture {name}", f"is code that has not been allowed; --allow-factory {name} allows it"
+        )
     module, _, attribute = name.partition(":")
     try:
-        found = getattr(import_module(module), attribute)
-    except Exception as error:  # a module is anybody's code
+        factory: Factory = getattr(import_module(module), attribute)
+    except Exception as error:  # importing a module can raise anything
         raise BadModelFile(f"architecture {name}", f"cannot be imported: {first_line(error)}") from error
-    if not callable(found):
+    if not callable(factory):
         raise BadModelFile(f"architecture {name}", "is not a function")
-    factory: Factory = found
     return factory

@@ -1,4 +1,4 @@
-"""The card of a model: what it is and what it was trained for. Loads torch only to check a noise."""
+"""The card of a model: what it is, what it takes, and how it was trained. Loads torch only to check a noise."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _VERSION = 1
 
 
 class Feed(StrEnum):
-    """What a model is given: values scaled to [0, 1] as float32, or the levels themselves as int64, like tokens."""
+    """The inputs of a model: values scaled to [0, 1] as float32, or levels as int64, as for tokens."""
 
     SCALED = "scaled"
     LEVELS = "levels"
@@ -34,7 +34,7 @@ class Feed(StrEnum):
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a model is and was trained for.
+    """What a model is, what it takes, and how it was trained.
 
     ``shape`` and ``levels`` are those of its inputs; ``noise`` describes the noise it was trained with; ``binarize`` is
     the level from which a number of the data counts as 1, if the data was turned into bits.

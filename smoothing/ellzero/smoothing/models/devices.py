@@ -1,4 +1,4 @@
-"""Which device a model runs on, and what it can do."""
+"""The device that a model runs on, and the precisions that it supports."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ _PROBE_SECONDS = 60
 
 
 def find_device(name: str | torch.device = "auto") -> torch.device:
-    """``auto`` is the first GPU that there is, otherwise the CPU; anything else must be there."""
+    """The device of this name; ``auto`` is the first GPU, or the CPU of a machine without one."""
     if isinstance(name, str) and name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -32,7 +32,7 @@ def find_device(name: str | torch.device = "auto") -> torch.device:
 
 
 def autocast_type(name: str | None, device: torch.device) -> torch.dtype | None:
-    """The reduced precision to run a model in, if this machine can."""
+    """The type of a reduced precision; raises if this device does not support it."""
     if name is None:
         return None
     if name not in _AUTOCAST:
@@ -44,13 +44,13 @@ def autocast_type(name: str | None, device: torch.device) -> torch.dtype | None:
 
 @cache
 def _cpu_survives(name: str) -> bool:
-    """Asked of another process: where instructions are missing, the whole process dies."""
-    attempt = (
+    """Whether the CPU can use this type. Tried in another process, since missing instructions kill a whole process."""
+    code = (
         f"import torch; from torch.nn.functional import conv2d, linear; x = torch.ones(64, 64, dtype=torch.{name});"
         "linear(x, x); conv2d(x.view(1, 1, 64, 64), x[:3, :3].reshape(1, 1, 3, 3))"
     )
     try:
-        done = subprocess.run([sys.executable, "-c", attempt], capture_output=True, timeout=_PROBE_SECONDS, check=False)
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=_PROBE_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+    return process.returncode == 0

@@ -20,14 +20,14 @@ from ellzero.smoothing.models.card import ModelCard
 
 _KEY = "ellzero"
 _SUFFIX = ".safetensors"
-# Models that ship, to try things with.
+# The models that ship.
 DEMO_MODELS = Path(__file__).parent / "demo"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model as it was read: its network with weights, its card, and the SHA-256 of its file."""
+    """A model in memory: its network with weights, its card, and the SHA-256 of its file."""
 
     network: nn.Module
     card: ModelCard
@@ -35,7 +35,7 @@ class SavedModel:
 
 
 def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
-    """Write a model; the file appears whole or not at all."""
+    """Write a model; the file appears complete or not at all."""
     check_model_path(path)
     weights = {
         name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
@@ -49,7 +49,7 @@ def save_model(path: Path, network: nn.Module, card: ModelCard) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file durably, whole or not at all, and the folders it lies in."""
+    """Write a file durably, completely or not at all; missing folders are created."""
     folder = Folder(str(path.parent))
     folder.prepare()
     folder.write(path.name, data)
@@ -63,7 +63,7 @@ def check_model_path(path: Path) -> None:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model's file as it was at one moment: card, digest and weights are of the same bytes, whoever replaces it."""
+    """The content of a model's file at one moment, so that card, digest and weights belong together."""
 
     path: Path
     card: ModelCard
@@ -74,19 +74,19 @@ class ModelFile:
     def read(cls, path: Path) -> "ModelFile":
         try:
             data = path.read_bytes()
-            deserialize(data)  # type: ignore[no-untyped-call]  # sees whether all of it fits together
+            deserialize(data)  # type: ignore[no-untyped-call]  # checks the whole file
         except (FileNotFoundError, NotADirectoryError):
-            raise BadModelFile(str(path), "is not there") from None
+            raise BadModelFile(str(path), "does not exist") from None
         except (OSError, ValueError, SafetensorError) as error:
-            raise BadModelFile(str(path), f"is no safetensors file: {error}") from error
+            raise BadModelFile(str(path), f"is not a safetensors file: {error}") from error
         text = _metadata(data).get(_KEY)
         if text is None:
-            raise BadModelFile(str(path), "is no model of ellzero: it has weights, but no card")
+            raise BadModelFile(str(path), "is not a model of ellzero: it has weights, but no card")
         return cls(path, ModelCard.from_json(text, str(path)), hashlib.sha256(data).hexdigest(), data)
 
 
 def load_model(path: Path, allowed: Sequence[str] = ()) -> SavedModel:
-    """A model from its file. Runs no code but architectures that ship, and factories among ``allowed``."""
+    """Load a model from its file. Runs no code but architectures that ship, and factories in ``allowed``."""
     file = ModelFile.read(path)
     card = file.card
     try:
@@ -104,10 +104,10 @@ def load_model(path: Path, allowed: Sequence[str] = ()) -> SavedModel:
 
 
 def _metadata(data: bytes) -> dict[str, str]:
-    """What a sound safetensors file says of itself: its header is JSON after eight bytes that are its size."""
+    """The metadata of a valid safetensors file: its header is JSON, after eight bytes that hold its size."""
     size = int.from_bytes(data[:8], "little")
-    found: dict[str, str] = json.loads(data[8 : 8 + size]).get("__metadata__", {})
-    return found
+    metadata: dict[str, str] = json.loads(data[8 : 8 + size]).get("__metadata__", {})
+    return metadata
 
 
 def model_names(folder: Path) -> list[str]:
@@ -116,10 +116,10 @@ def model_names(folder: Path) -> list[str]:
 
 
 def find_model(name: str, *folders: Path) -> Path:
-    """The file of the model ``name`` in the first folder that has it. No name leads out of them."""
+    """The file of the model ``name``, in the first folder that has it. No name leads out of the folders."""
     for folder in folders:
         path = folder / f"{name}{_SUFFIX}"
         if _NAME.fullmatch(name) and path.is_file():
             return path
-    there = (name for folder in folders for name in model_names(folder))
-    raise UnknownModel(f"model in {folders[0]}", name, tuple(dict.fromkeys(there)))
+    names = (name for folder in folders for name in model_names(folder))
+    raise UnknownModel(f"model in {folders[0]}", name, tuple(dict.fromkeys(names)))

@@ -24,7 +24,7 @@ def read_levels(x: InputLike, levels: int) -> Tensor:
     """``x`` as levels 0..levels−1 on the CPU.
 
     Integers and booleans are levels. Floats are values scaled to [0, 1], and must be whole multiples of 1/K with
-    K = levels−1: an input between two levels is none of those that a certificate speaks of.
+    K = levels−1: certificates cover no input between two levels.
     """
     tensor = _tensor(x)
     if tensor.numel() == 0:
@@ -39,7 +39,7 @@ def read_levels(x: InputLike, levels: int) -> Tensor:
 
 
 def prepare_for_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
-    """Noisy samples as a model takes them; those of continuous noise are scaled already."""
+    """Noisy samples in the form that the model takes; those of continuous noise are scaled already."""
     if samples.is_floating_point():
         return samples
     if feed is Feed.LEVELS:
@@ -50,20 +50,20 @@ def prepare_for_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
 
 
 def make_model_error(error: BaseException) -> ModelFailed:
-    """What a model raised, in one line."""
-    reason = first_line(error) if str(error).strip() else "no reason given"
+    """The error of a model as one line."""
+    reason = first_line(error) if str(error).strip() else "no message"
     return ModelFailed(f"raised {type(error).__name__}: {reason}")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out; the CPU's allocator says so in a plain RuntimeError."""
+    """Whether memory ran out; the CPU's allocator raises a plain RuntimeError."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
 def check_scores(scores: object, samples: int, classes: int) -> Tensor:
-    """The scores, if they are a tensor of shape (samples, classes)."""
+    """Check that scores are a tensor of shape (samples, classes), and return them."""
     if not isinstance(scores, Tensor):
         raise ModelFailed(f"returned {type(scores).__name__} instead of a tensor")
     if scores.shape != (samples, classes):
@@ -101,7 +101,7 @@ def _unscale(values: Tensor, levels: int) -> Tensor:
     scaled = values.double() * k
     rounded = scaled.round()
     off = (scaled - rounded).abs()
-    # What float32 makes of level/k, and no more.
+    # The rounding error of level/k in float32, and no more.
     if bool((off > k * _FLOAT32_STEP).any()) or k * _FLOAT32_STEP >= 0.25:
         wrong = float(values.flatten()[int(off.flatten().argmax())])
         raise InvalidInput("x", f"whole multiples of 1/{k} where it is float", wrong)

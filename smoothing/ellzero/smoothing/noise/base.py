@@ -1,4 +1,4 @@
-"""What a noise must offer, so that votes under it become certificates."""
+"""The interface of a noise: sampling, and the certificates that votes under it give."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -11,30 +11,30 @@ from ellzero.smoothing.noise.random_streams import RandomSource
 
 
 class NoiseFamily(Protocol):
-    """Noise on inputs whose numbers are levels 0..levels−1, and the certificate that belongs to it.
+    """Noise on inputs whose numbers are levels 0..levels−1, and its certificates.
 
-    The noise sits on the levels, before anything else: scaling, standardising and the model come after it.
+    Noise is added to the levels; scaling, standardising and the model come after it.
     """
 
     def __hash__(self) -> int:
-        """Noises are keys."""
+        """Noises are keys of caches."""
 
     @property
     def levels(self) -> int:
-        """How many values a number of the input has."""
+        """How many values a number of an input can have."""
 
     @property
     def tag(self) -> str:
-        """A text that no other noise has."""
+        """A text that identifies the noise: no other has it."""
 
     def description(self) -> Mapping[str, Any]:
-        """The family and its parameters, as results state them."""
+        """The family and its parameters, as written to results and model cards."""
 
     def check_shape(self, shape: torch.Size) -> None:
-        """Raise ``InvalidInput`` if no input of this shape can be."""
+        """Raise ``InvalidInput`` unless inputs can have this shape."""
 
     def dimension(self, shape: torch.Size) -> int:
-        """d: how many things of an input of this shape an adversary may change, each of which counts one."""
+        """d: how many units an input of this shape has; changing one unit counts as one change."""
 
     def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
         """``count`` noisy copies of x, a tensor of levels: levels again, or float32 in units of the whole range."""
@@ -46,7 +46,7 @@ class NoiseFamily(Protocol):
         """The ℓ0 radius that votes certify; None to abstain."""
 
     def anytime_radius(self, votes: Votes, d: int) -> int | None:
-        """The same when somebody may have stopped after looking at the votes."""
+        """The same for votes that may have been stopped at any time, depending on the votes themselves."""
 
     def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
         """The ℓ0 radius that bounds of a class and of all others certify."""

@@ -1,8 +1,8 @@
-"""Gaussian and uniform noise with their certificates: the rows that the paper compares with.
+"""Gaussian and uniform noise with their certificates, which the paper compares with.
 
 Inputs are levels 0..k, seen as values in {0, 1/k, …, 1}; noise is in units of the whole range, so changing r
 coordinates moves an input by at most r in ℓ1 and √r in ℓ2. Unlike the discrete noise these are drawn in floating point
-(float64, rounded to the float32 that models take): their certificates speak of the ideal noise.
+(float64, rounded to the float32 that models take): their certificates are those of the ideal noise.
 """
 
 from abc import ABC, abstractmethod
@@ -63,7 +63,7 @@ class _Continuous(ABC):
         }
 
     def check_shape(self, shape: torch.Size) -> None:  # noqa: B027  # there is nothing to check
-        """Any will do."""
+        """Inputs can have any shape."""
 
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()
@@ -72,8 +72,8 @@ class _Continuous(ABC):
         return self.sample_batch(x.expand(count, *x.shape), source)
 
     def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
-        drawn = self._sample_unit(source, batch.numel()).view(batch.shape)
-        return drawn.mul_(float(self.width)).add_(batch.float().div_(self.levels - 1))
+        noise = self._sample_unit(source, batch.numel()).view(batch.shape)
+        return noise.mul_(float(self.width)).add_(batch.float().div_(self.levels - 1))
 
     def radius(self, votes: Votes, d: int) -> int | None:
         return self._radius_of(lower_bound(votes), d)
@@ -103,8 +103,8 @@ class GaussianNoise(_Continuous):
         return source.normals(count)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
-        found = gaussian_l2_radius(self.width, bound)
-        return {} if found is None else {"l2": found}
+        l2 = gaussian_l2_radius(self.width, bound)
+        return {} if l2 is None else {"l2": l2}
 
     def _radius_of(self, bound: float, d: int) -> int | None:
         return gaussian_l0_radius(self.width, bound, d)
@@ -124,5 +124,5 @@ class UniformNoise(_Continuous):
         return {} if l1 is None or linf is None else {"l1": l1, "linf": linf}
 
     def _radius_of(self, bound: float, d: int) -> int | None:
-        found = uniform_l1_radius(self.width, bound)  # below the exact radius, so that r ≤ found implies r < R₁
-        return None if found is None else min(d, floor(found))
+        l1 = uniform_l1_radius(self.width, bound)  # below the exact radius R₁, so that r ≤ l1 implies r < R₁
+        return None if l1 is None else min(d, floor(l1))

@@ -22,7 +22,7 @@ _BYTE_BITS, _SHORT_BITS, _LONG_BITS = 8, 15, 62
 
 
 class Unit(StrEnum):
-    """What counts one in the ℓ0 norm."""
+    """What counts as one change in the ℓ0 norm."""
 
     COORDINATE = "coordinate"
     PIXEL = "pixel"
@@ -32,9 +32,9 @@ class Unit(StrEnum):
 class DiscreteNoise:
     """Keep a unit with probability α, otherwise move it to one of its K other values.
 
-    ``unit`` says what an adversary changes and noise strikes as a whole. *coordinate*: each number by itself; K is the
-    number of levels minus one, d that of all numbers, and with C channels a radius R speaks of ⌊R/C⌋ whole pixels.
-    *pixel*: the C numbers along the first axis are one symbol; K = levels^C − 1 and d = H·W.
+    ``unit`` is what an adversary changes, and what noise replaces as a whole. *coordinate*: each number by itself; K is
+    the number of levels minus one, d the number of all coordinates, and with C channels a radius R covers ⌊R/C⌋ whole
+    pixels. *pixel*: the C numbers along the first axis are one symbol; K = levels^C − 1 and d = H·W.
     """
 
     noise: Noise
@@ -46,15 +46,15 @@ class DiscreteNoise:
         self, k: int, alpha: RationalLike, *, unit: Unit | str = Unit.COORDINATE, channels: int | None = None
     ) -> None:
         """``k`` is the number of levels minus one in both units; ``channels`` is for pixels."""
-        chosen = _unit(unit)
-        if (channels is None) is (chosen is Unit.PIXEL):
+        unit = _read_unit(unit)
+        if (channels is None) is (unit is Unit.PIXEL):
             raise InvalidInput("channels", "given for pixels, and for nothing else", channels)
-        together = 1 if channels is None else read_integer(channels, "channels", 1, 64)
+        unit_numbers = 1 if channels is None else read_integer(channels, "channels", 1, 64)
         levels = read_integer(k, "k", 1) + 1
-        object.__setattr__(self, "unit", chosen)
+        object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "channels", together)
-        object.__setattr__(self, "noise", Noise(levels**together - 1, alpha))
+        object.__setattr__(self, "channels", unit_numbers)
+        object.__setattr__(self, "noise", Noise(levels**unit_numbers - 1, alpha))
 
     @classmethod
     def of(cls, noise: "Noise | DiscreteNoise") -> "DiscreteNoise":
@@ -105,30 +105,30 @@ class DiscreteNoise:
 
         With α ≥ 1/(K+1): keep with probability α' = (α(K+1)−1)/K, otherwise draw uniformly from *all* K+1 values; so
         that a unit stays with probability α' + (1−α')/(K+1) = α. Below that, keep with probability α, otherwise
-        draw from all values until another one comes.
+        draw from all values until it is another one.
         """
         k, alpha = self.noise.k, self.noise.alpha
         others_only = alpha * (k + 1) < 1
         share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
         units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
         own = source.array(x)
-        kept = sample_coins(source, share, count * units.numel()).reshape(count, *units)
+        keep = sample_coins(source, share, count * units.numel()).reshape(count, *units)
         values = sample_levels(source, self.levels, count * shape.numel()).reshape(count, *shape)
         if others_only:
-            self._draw_others(values, kept, own, source)
-        # x where kept, the value elsewhere: by bits, since choosing element by element has a branch for each.
-        mask = source.cast(kept, level_kind(self.levels))
-        mask -= 1  # kept: 0; else all ones
+            self._draw_others(values, keep, own, source)
+        # x where ``keep`` is true, the value elsewhere: by bits, since a choice for each element has a branch for each.
+        mask = source.cast(keep, level_kind(self.levels))
+        mask -= 1  # keep: 0; else all ones
         values ^= own
         values &= mask
         values ^= own
         return source.tensor(values)
 
-    def _draw_others(self, values: Array, kept: Array, own: Array, source: RandomSource) -> None:
-        """Draw units anew whose value is that of x, until none is."""
+    def _draw_others(self, values: Array, keep: Array, own: Array, source: RandomSource) -> None:
+        """Draw the values of replaced units again until all of them differ from those of x."""
         flat = values.reshape(len(values), self.channels, -1)  # samples, numbers of a unit, units
         while True:
-            same = (values == own).reshape(flat.shape).all(1) & ~kept.reshape(len(values), -1)
+            same = (values == own).reshape(flat.shape).all(1) & ~keep.reshape(len(values), -1)
             again = source.places(same.reshape(-1))
             if not len(again):
                 return
@@ -137,7 +137,7 @@ class DiscreteNoise:
             flat[sample, :, unit] = fresh.reshape(-1, self.channels)
 
 
-def _unit(unit: Unit | str) -> Unit:
+def _read_unit(unit: Unit | str) -> Unit:
     try:
         return Unit(unit)
     except ValueError:
@@ -164,13 +164,13 @@ def sample_coins(source: RandomSource, share: Fraction, count: int) -> Array:
 def sample_levels(source: RandomSource, levels: int, count: int) -> Array:
     """``count`` independent levels, uniform over 0..levels−1, of their `level_kind`.
 
-    Bits are masked off where ``levels`` is a power of two; otherwise words past its last whole multiple are drawn anew.
+    If ``levels`` is a power of two, bits are masked off; otherwise words past its last whole multiple are drawn again.
     """
     if levels <= 1 << _BYTE_BITS and levels & (levels - 1) == 0:
-        drawn = source.words(count, "uint8")
+        masked = source.words(count, "uint8")
         if levels < 1 << _BYTE_BITS:
-            drawn &= levels - 1
-        return drawn
+            masked &= levels - 1
+        return masked
     kind: Kind
     kind, bits = ("int16", _SHORT_BITS) if levels <= 1 << _BYTE_BITS else ("int64", _LONG_BITS)
     end = (1 << bits) // levels * levels

@@ -1,10 +1,10 @@
 """Where randomness comes from: every block of samples of every input has a stream of its own.
 
-A stream is named by (seed, noise, input, stage, block). So the votes of an input do not depend on how samples are
-put into batches, on what else is certified, nor on who computes which part. On CPU the words are those of SFC64, whose
-state numpy's ``SeedSequence`` fills from 128 bits that it mixes of all of the name: that two streams ever meet is as
-likely as guessing a key. A GPU draws with its own Philox 4×32-10, whose 64-bit seed is a hash plus the number of the
-block, so that the streams of one input differ for certain.
+A stream is named by (seed, noise, input, stage, block). So the votes of an input depend neither on how samples are put
+into batches, nor on what else is certified, nor on which worker draws them. On CPU the words are those of SFC64, whose
+state numpy's ``SeedSequence`` fills from 128 bits that are a hash of the whole name: two streams overlap as rarely as
+somebody guesses a key. A GPU draws with its own Philox 4×32-10, whose 64-bit seed is a hash plus the number of the
+block, so that the streams of one input certainly differ.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from torch import Tensor
 Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor
 Kind: TypeAlias = Literal["uint8", "int16", "int32", "int64"]
 
-# A block is so many samples that its coordinates fit the cache; its size must depend on nothing but the input's.
+# The coordinates of a block fit the cache; its size must depend on nothing but the size of the input.
 _BLOCK_COORDINATES = 1 << 19
 _MOST_SAMPLES = 1_024
 _WORD_BYTES = 8
@@ -39,7 +39,7 @@ class Stage(IntEnum):
 class RandomSource(Protocol):
     """The stream of a block, drawn from front to back.
 
-    Arrays are numpy's on a CPU and torch's on a GPU: what is done with them is written in operators that both have. On
+    Arrays are numpy's on a CPU and torch's on a GPU, and code that uses them is written in operators that both have. On
     a CPU numpy is several times faster, since a block is too small to be shared between threads, which torch would wake
     at every step.
     """
@@ -48,7 +48,7 @@ class RandomSource(Protocol):
         """``count`` integers, uniform over *all* values of their kind."""
 
     def array(self, tensor: Tensor) -> Array:
-        """A tensor as such an array, sharing its memory if it lies here already."""
+        """A tensor as such an array, sharing its memory if it is on this device."""
 
     def tensor(self, array: Array) -> Tensor:
         """Such an array as a tensor, sharing its memory."""
@@ -67,21 +67,21 @@ class RandomSource(Protocol):
 
 
 def level_kind(levels: int) -> Kind:
-    """The integers in which so many levels are kept."""
+    """The integer type of this many levels."""
     return "uint8" if levels <= 256 else "int32"
 
 
 def block_samples(coordinates: int) -> int:
-    """How many samples of an input with so many coordinates make a block: a power of two."""
+    """How many samples a block has, for inputs of so many coordinates: a power of two."""
     most = max(1, min(_MOST_SAMPLES, _BLOCK_COORDINATES // max(1, coordinates)))
     return 1 << (most.bit_length() - 1)
 
 
 def stream_key(seed: int, noise: str, x: Tensor) -> bytes:
-    """The name of the streams of an input: its bytes count, not its place in a data set."""
+    """The name of an input's streams. It depends on the input's values, not on its place in a data set."""
     digest = hashlib.blake2b(digest_size=16, person=b"ellzero streams")
-    for part in (str(seed), noise, str(tuple(x.shape)), str(x.dtype)):
-        digest.update(f"{len(part)}:{part}".encode())
+    for field in (str(seed), noise, str(tuple(x.shape)), str(x.dtype)):
+        digest.update(f"{len(field)}:{field}".encode())
     digest.update(x.cpu().contiguous().numpy().tobytes())
     return digest.digest()
 
@@ -142,8 +142,8 @@ class DeviceRandomSource:
         return tensor.to(self._device)
 
     def tensor(self, array: Array) -> Tensor:
-        found: Tensor = array
-        return found
+        tensor: Tensor = array
+        return tensor
 
     def cast(self, array: Array, kind: Kind) -> Array:
         return array.to(getattr(torch, kind))
@@ -155,5 +155,5 @@ class DeviceRandomSource:
         return torch.randn(count, dtype=torch.float64, device=self._device, generator=self._generator).float()
 
     def uniforms(self, count: int) -> Tensor:
-        drawn = torch.rand(count, dtype=torch.float64, device=self._device, generator=self._generator)
-        return (drawn * 2 - 1).float()
+        uniform = torch.rand(count, dtype=torch.float64, device=self._device, generator=self._generator)
+        return (uniform * 2 - 1).float()

@@ -149,7 +149,7 @@ def check_fit(card: ModelCard, data: DataSet, levels: int, uri: str) -> None:
     if data.shape != card.shape:
         raise BadData(uri, f"has inputs of shape {data.shape}, and the model takes {card.shape}")
     if data.levels != levels:
-        advice = f"; --binarize {data.levels // 2} makes bits of them" if levels == 2 else ""
+        advice = f"; --binarize {data.levels // 2} turns them into bits" if levels == 2 else ""
         raise BadData(uri, f"has levels 0..{data.levels - 1}, and the noise is for 0..{levels - 1}{advice}")
     if card.levels != levels:
         raise BadData(uri, f"has levels 0..{levels - 1}, and the model takes 0..{card.levels - 1}")

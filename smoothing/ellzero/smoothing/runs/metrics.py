@@ -1,4 +1,4 @@
-"""What a data set's certificates say together: μ(R), ACC@r, and how sure that is."""
+"""Metrics of a data set's certificates: μ(R) and ACC@r, with confidence intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _CONFIDENCE = Fraction(95, 100)
 
 @dataclass(frozen=True)
 class Outcome:
-    """One input: its class, what was predicted for it (−1 to abstain) and the radius of that."""
+    """One input: its class, the prediction (−1 to abstain) and the certified radius."""
 
     label: int
     prediction: int
@@ -22,7 +22,7 @@ class Outcome:
 
     @property
     def certified(self) -> int:
-        """The radius within which the answer is certainly right; −1 where it is wrong, or there is none."""
+        """The radius within which the answer is certified to be right; −1 if it is wrong or missing."""
         return self.radius if self.radius is not None and self.prediction == self.label else -1
 
 
@@ -38,11 +38,11 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Report:
-    """Certificates of a data set together.
+    """The metrics of a data set's certificates.
 
-    ``mean_radius`` is the paper's μ(R): a wrong answer and an abstention count as radius 0. Intervals are of 95 %: for
-    ACC@r by Clopper and Pearson, for μ(R) by its standard error; they speak of other inputs from the same source. Each
-    certificate itself fails with its own ``failure`` besides.
+    ``mean_radius`` is the paper's μ(R): a wrong answer and an abstention count as radius 0. Intervals are of 95 %, over
+    inputs from the same source: for ACC@r by Clopper and Pearson, for μ(R) by its standard error. They do not include
+    the failure probability of each certificate.
     """
 
     inputs: int
@@ -55,9 +55,9 @@ class Report:
 
 
 def summarize(outcomes: Sequence[Outcome], r_max: int | None = None) -> Report:
-    """The report of at least one outcome; ACC@r up to the largest radius there is, or to ``r_max``."""
+    """The report of at least one outcome, with ACC@r up to the largest radius, or to ``r_max``."""
     if not outcomes:
-        raise InvalidInput("results", "those of at least one input", 0)
+        raise InvalidInput("results", "of at least one input", 0)
     certified = [outcome.certified for outcome in outcomes]
     radii = [max(radius, 0) for radius in certified]
     last = max(radii) if r_max is None else r_max

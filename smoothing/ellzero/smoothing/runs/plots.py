@@ -23,7 +23,7 @@ def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
     for number, (name, report) in enumerate(zip(short_names(list(reports)), reports.values(), strict=True)):
         radii = [each.r for each in report.accuracy]
         shares = [each.share for each in report.accuracy]
-        # What is not listed is 0: nothing is certified beyond the largest radius.
+        # Beyond the largest radius nothing is certified, so the share is 0.
         step = {"where": "post", "color": f"C{number}"}
         ends = [*radii, radii[-1] + 1]
         curves.step(ends, [*shares, 0.0], label=name, **step)
@@ -40,11 +40,11 @@ def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
     curves.yaxis.set_major_formatter(PercentFormatter(1.0))
     curves.grid(alpha=0.3)
     bars.set_xlabel("mean certified radius μ(R)")
-    bars.set_yticks([])  # colours say which is which
+    bars.set_yticks([])  # the legend names the colours
     bars.invert_yaxis()
     bars.set_xlim(left=0)
     bars.grid(alpha=0.3, axis="x")
-    figure.legend(loc="outside lower left", frameon=False)  # below, where a long name takes no room from the axes
+    figure.legend(loc="outside lower left", frameon=False)  # below, so that a long name does not shrink the axes
     figure.suptitle("Certified accuracy; bands and bars of 95 % over inputs")
     try:
         figure.savefig(out, dpi=160)
@@ -53,7 +53,7 @@ def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
 
 
 def short_names(uris: Sequence[str]) -> list[str]:
-    """Of each as many of its last steps as tell it from all others."""
+    """The shortest ends of paths by which all URIs can be told apart."""
     steps = [uri.rstrip("/").split("/") for uri in uris]
     for length in range(1, max(map(len, steps))):
         names = ["/".join(each[-length:]) for each in steps]

@@ -1,7 +1,7 @@
-"""The results of a run over a data set: Parquet parts in a folder, and ``run.json``, which says of what.
+"""The results of a run over a data set: Parquet files in a folder, and ``run.json``, which describes the run.
 
-A part holds whole inputs, appears whole or not at all, and is named by the first and last of them. So what is missing
-can be seen, a part written twice is the same part, and a stopped run goes on.
+Each file holds the results of consecutive inputs, is named by the first and last of them, and appears complete or not
+at all. So file names show which inputs are missing, writing a file twice changes nothing, and a run can be resumed.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
 
 
 class ResultStore:
-    """The results in a folder. ``stamp`` names the run that writes, as `begin` has found it."""
+    """The results in a folder. ``stamp`` identifies the run that writes; `begin` sets it."""
 
     def __init__(self, uri: str, stamp: str = "") -> None:
         self.folder, self.stamp = Folder(uri), stamp
@@ -55,7 +55,7 @@ class ResultStore:
         return self.folder.uri
 
     def manifest(self) -> dict[str, Any] | None:
-        """What the run is; None where there is none yet."""
+        """The description of the run; None if the folder has no run yet."""
         try:
             read = json.loads(self.folder.read(_MANIFEST))
         except FileNotFoundError:
@@ -69,34 +69,34 @@ class ResultStore:
         return {str(key): value for key, value in read.items() if key not in ("format", "version")}
 
     def begin(self, run: Mapping[str, Any]) -> None:
-        """Say what the run is, unless it has been said; it must be the same then."""
-        known = self.manifest()
-        if known is None:
+        """Write the description of the run; raise if the folder has another run."""
+        manifest = self.manifest()
+        if manifest is None:
             if any(_PART.fullmatch(name) for name in self.folder.files()):
-                raise BadResults(self.uri, f"has parts of results, but no {_MANIFEST} that says of what")
+                raise BadResults(self.uri, f"has result files, but no {_MANIFEST} that describes their run")
             self.folder.prepare()
             content = {"format": "ellzero results", "version": _VERSION, **run}
             self.folder.write(_MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
-            known = self.manifest() or {}  # of two runs that begin together one has written last
-        differences = _differences(known, run)
+            manifest = self.manifest() or {}  # another run may have written its own at the same time
+        differences = _list_differences(manifest, run)
         if differences:
             advice = "give another --out, or --overwrite to replace it"
             raise BadResults(self.uri, f"holds another run: {'; '.join(differences)}; {advice}")
         self.stamp = _stamp(run)
 
     def clear(self) -> None:
-        """Remove the results of whatever run is here: its parts, then its manifest, and no other file."""
+        """Remove the results of any run in the folder: result files, then ``run.json``, and no other file."""
         if self.manifest() is None:
             return
         self.folder.remove([name for name in self.folder.files() if _PART.fullmatch(name)])
         self.folder.remove([_MANIFEST])
 
     def present(self) -> set[int]:
-        """The inputs that have a result."""
-        return {index for first, last in self._parts() for index in range(first, last + 1)}
+        """The indices of the inputs that have a result."""
+        return {index for first, last in self._list_ranges() for index in range(first, last + 1)}
 
     def write(self, rows: Sequence[tuple[int, int, Certified]]) -> str:
-        """Put the results of consecutive inputs, given as (index, label, result); the name of their part."""
+        """Write the results of consecutive inputs, as (index, label, result), and return the name of their file."""
         name = f"part-{rows[0][0]:09d}-{rows[-1][0]:09d}.parquet"
         schema = SCHEMA.with_metadata({_RUN: self.stamp})
         table = pa.Table.from_pylist([_row(*row) for row in rows], schema=schema)
@@ -106,38 +106,39 @@ class ResultStore:
         return name
 
     def table(self) -> pa.Table:
-        """All results, an input once, in the order of the inputs; each part must be of the run that is named here."""
-        parts = []
+        """All results, each input once, in the order of the inputs. Raises if a file belongs to another run."""
+        tables = []
         stamp = _stamp(self.manifest() or {}).encode()
-        for first, last in self._parts():
+        for first, last in self._list_ranges():
             name = f"part-{first:09d}-{last:09d}.parquet"
             try:
-                part = pq.read_table(pa.BufferReader(self.folder.read(name)))
-                written_by = (part.schema.metadata or {}).get(_RUN)
-                part = part.cast(SCHEMA)
+                table = pq.read_table(pa.BufferReader(self.folder.read(name)))
+                written_by = (table.schema.metadata or {}).get(_RUN)
+                table = table.cast(SCHEMA)
             except (pa.ArrowException, FileNotFoundError, ValueError) as error:
                 raise BadResults(
                     f"{self.uri}/{name}", "is damaged; remove it and run the same command again"
                 ) from error
             if written_by != stamp:
                 raise BadResults(f"{self.uri}/{name}", "belongs to another run; remove it and run the command again")
-            if part["index"].to_pylist() != list(range(first, last + 1)):
-                raise BadResults(f"{self.uri}/{name}", "does not hold the inputs that its name promises")
-            parts.append(part)
-        if not parts:
+            if table["index"].to_pylist() != list(range(first, last + 1)):
+                raise BadResults(f"{self.uri}/{name}", "does not hold the inputs that its name says")
+            tables.append(table)
+        if not tables:
             raise BadResults(self.uri, "holds no results yet")
-        rows = pa.concat_tables(parts).sort_by("index")
+        rows = pa.concat_tables(tables).sort_by("index")
         indices = rows["index"].to_pylist()
-        once = [place for place, index in enumerate(indices) if place == 0 or indices[place - 1] != index]
-        return rows.take(once)
+        first_rows = [row for row, index in enumerate(indices) if row == 0 or indices[row - 1] != index]
+        return rows.take(first_rows)
 
-    def _parts(self) -> list[tuple[int, int]]:
-        found = (_PART.fullmatch(name) for name in self.folder.files())
-        return sorted((int(part[1]), int(part[2])) for part in found if part is not None)
+    def _list_ranges(self) -> list[tuple[int, int]]:
+        """The first and last input of each file."""
+        names = (_PART.fullmatch(name) for name in self.folder.files())
+        return sorted((int(name[1]), int(name[2])) for name in names if name is not None)
 
 
 def _stamp(run: Mapping[str, Any]) -> str:
-    """Says which run a part belongs to, by what the run itself knows: another may write ``run.json`` meanwhile."""
+    """Identifies a run in the files that it writes: another run may replace ``run.json`` in the meantime."""
     return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
 
 
@@ -160,15 +161,15 @@ def _row(index: int, label: int, result: Certified) -> dict[str, Any]:
     }
 
 
-def _differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
+def _list_differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
     """Every value that differs, in full, by its dotted name."""
     lines = []
     for key, value in here.items():
         other = there.get(key)
         if isinstance(value, Mapping) and isinstance(other, Mapping):
-            lines += _differences(other, value, f"{prefix}{key}.")
-            gone = sorted(other.keys() - value.keys())
-            lines += [f"{prefix}{key}.{name} is {json.dumps(other[name])} there and missing here" for name in gone]
+            lines += _list_differences(other, value, f"{prefix}{key}.")
+            missing = sorted(other.keys() - value.keys())
+            lines += [f"{prefix}{key}.{name} is {json.dumps(other[name])} there and missing here" for name in missing]
         elif other != value:
             lines.append(f"{prefix}{key} is {json.dumps(other)} there and {json.dumps(value)} here")
     return lines

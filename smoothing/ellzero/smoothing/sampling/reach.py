@@ -1,4 +1,4 @@
-"""Whether votes can certify any change at all, known before the first vote is drawn."""
+"""Whether votes can certify a radius of 1 at all, computed before the first vote is drawn."""
 
 from dataclasses import replace
 

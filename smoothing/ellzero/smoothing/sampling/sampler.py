@@ -1,4 +1,4 @@
-"""Drawing votes: noisy samples of several inputs share batches, and memory holds one batch, never n copies."""
+"""Draws votes: noisy samples of several inputs share batches, and memory holds one batch, never n copies."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -24,7 +24,7 @@ from ellzero.smoothing.sampling.sampling_task import SampleRange, SamplingTask
 
 R = TypeVar("R")
 
-# How many inputs may wait for room in a batch, so that a batch can be filled with what fits.
+# How many inputs may be open at once, so that a batch can be filled.
 _MOST_OPEN = 64
 # One allocation of more than 32 MB is returned to the system after use and faulted in anew for every batch.
 _LARGEST_TENSOR = 24_000_000
@@ -156,7 +156,7 @@ class NoisySampler:
                 raise make_model_error(error) from error
         checked = check_scores(scores, len(samples), self.classes)
         if bool(torch.isnan(checked).any()):
-            raise ModelFailed("returned NaN, which is no vote")
+            raise ModelFailed("returned NaN, which is not a vote")
         return checked
 
     def draw_samples(self, task: SamplingTask[Any], samples: SampleRange) -> Tensor:

@@ -230,9 +230,9 @@ class CertifyTask(_StagedTask):
         certificate = self._rule.certify(tally)
         settings = self.settings
         self._result = Certified(
-            prediction=ABSTAIN if certificate.radius is None else tally.chosen,
+            prediction=ABSTAIN if certificate.radius is None else tally.selected,
             radius=certificate.radius,
-            selected=tally.chosen,
+            selected=tally.selected,
             count=tally.count,
             drawn=tally.drawn,
             counts=tally.counts,

@@ -1,4 +1,4 @@
-"""When enough votes have been drawn, and what they certify."""
+"""Stopping rules: when enough votes have been drawn, and what they certify."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -22,8 +22,9 @@ from ellzero.smoothing.noise.base import NoiseFamily
 class Stopping(StrEnum):
     """When to stop before all n votes are drawn.
 
-    *settled*: when the votes left cannot change class or radius, so that the answer is that of all n. *anytime*: when
-    by a confidence sequence the radius is already the one that all n would reach at the present share of votes.
+    *settled*: when the remaining votes cannot change class or radius, so that the answer is that of all n. *anytime*:
+    when by a confidence sequence the radius is already the one that all n would reach at the present share of votes.
+    *never*: draw all n.
     """
 
     SETTLED = "settled"
@@ -33,10 +34,10 @@ class Stopping(StrEnum):
 
 @dataclass(frozen=True)
 class Tally:
-    """Votes of each class so far, out of n that may be drawn; the class was chosen on others."""
+    """Votes of each class so far, out of at most n; other votes have chosen the class ``selected``."""
 
     counts: tuple[int, ...]
-    chosen: int
+    selected: int
     n: int
 
     @property
@@ -45,23 +46,23 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """Votes for the chosen class."""
-        return self.counts[self.chosen]
+        """Votes for the selected class."""
+        return self.counts[self.selected]
 
     @property
     def undrawn(self) -> int:
         return self.n - self.drawn
 
     def complete_with(self, label: int) -> "Tally":
-        """With all undrawn votes for one class."""
+        """This tally with all undrawn votes for one class."""
         counts = list(self.counts)
         counts[label] += self.undrawn
-        return Tally(tuple(counts), self.chosen, self.n)
+        return Tally(tuple(counts), self.selected, self.n)
 
 
 @dataclass(frozen=True)
 class TallyCertificate:
-    """What a tally certifies: a radius, None to abstain, by a lower bound of p and an upper one of all others."""
+    """What a tally certifies: a radius (None to abstain), a lower bound of p, and an upper one of all other classes."""
 
     radius: int | None
     lower: float
@@ -72,7 +73,7 @@ class StoppingRule(Protocol):
     """Turns tallies into certificates."""
 
     def is_finished(self, tally: Tally) -> bool:
-        """Whether no more votes are wanted."""
+        """Whether no more votes are needed."""
 
     def certify(self, tally: Tally) -> TallyCertificate:
         """What the votes certify if no more are drawn."""
@@ -93,29 +94,29 @@ class OneClassRule:
 
 
 class RunnerUpRule:
-    """The (p_A, p_B) certificate: the chosen class at ε/2, every other at ε/(2(C−1))."""
+    """The (p_A, p_B) certificate: the selected class at ε/2, every other at ε/(2(C−1))."""
 
     def __init__(self, noise: NoiseFamily, d: int, failure: Fraction) -> None:
         self._noise, self._d, self._failure = noise, d, failure
 
     def is_finished(self, tally: Tally) -> bool:
-        """All undrawn votes for the rival make the least radius, all for the chosen class the largest."""
+        """The radius is least if all undrawn votes go to a rival, and largest if all go to the selected class."""
         least = self.certify(tally).radius
-        return least == self.certify(tally.complete_with(tally.chosen)).radius
+        return least == self.certify(tally.complete_with(tally.selected)).radius
 
     def certify(self, tally: Tally) -> TallyCertificate:
-        bounds = bounds_from_counts(tally.counts, tally.chosen, tally.n, self._failure)
+        bounds = bounds_from_counts(tally.counts, tally.selected, tally.n, self._failure)
         return TallyCertificate(self._noise.two_class_radius(bounds, self._d), bounds.lower, bounds.upper)
 
 
 class AnytimeRule:
-    """The confidence sequence: valid after any number of votes, whatever made somebody stop."""
+    """The confidence sequence: valid after any number of votes, whatever the reason to stop."""
 
     def __init__(self, noise: NoiseFamily, d: int, failure: Fraction) -> None:
         self._noise, self._d, self._failure = noise, d, failure
 
     def is_finished(self, tally: Tally) -> bool:
-        """Whether all n votes, with the present share for the chosen class, would certify no more than these do."""
+        """Whether all n votes, at the present share for the selected class, would certify no more than these do."""
         if not tally.drawn:
             return False
         expected = -(-tally.count * tally.n // tally.drawn)
@@ -130,11 +131,11 @@ class AnytimeRule:
 
 
 class StepFunction:
-    """A value that grows with a count from 0 to n in few steps, asked for as seldom as possible."""
+    """A value that grows with a count from 0 to n in few steps, computed as rarely as possible."""
 
     def __init__(self, value: Callable[[int], int | None], n: int) -> None:
         self._value, self._n = value, n
-        self._starts: list[int] = []  # of spans known so far, ascending
+        self._starts: list[int] = []  # of the spans computed so far, ascending
         self._ends: list[int] = []
         self._values: list[int | None] = []
         self._lock = Lock()
@@ -145,7 +146,7 @@ class StepFunction:
             return self._values[self._span(count)]
 
     def end(self, count: int) -> int:
-        """The least count above at which the value is another; n + 1 if there is none."""
+        """The least larger count with another value; n + 1 if there is none."""
         with self._lock:
             return self._ends[self._span(count)]
 
@@ -154,14 +155,14 @@ class StepFunction:
         if at >= 0 and count < self._ends[at]:
             return at
         value = self._value(count)
-        low = self._last_other(value, count, self._ends[at] if at >= 0 else 0)
-        high = self._first_other(value, count, self._starts[at + 1] if at + 1 < len(self._starts) else self._n + 1)
+        low = self._find_start(value, count, self._ends[at] if at >= 0 else 0)
+        high = self._find_end(value, count, self._starts[at + 1] if at + 1 < len(self._starts) else self._n + 1)
         self._starts.insert(at + 1, low)
         self._ends.insert(at + 1, high)
         self._values.insert(at + 1, value)
         return at + 1
 
-    def _last_other(self, value: int | None, count: int, low: int) -> int:
+    def _find_start(self, value: int | None, count: int, low: int) -> int:
         """The least count from ``low`` on that has the value."""
         while low < count:
             middle = (low + count) // 2
@@ -171,8 +172,8 @@ class StepFunction:
                 low = middle + 1
         return count
 
-    def _first_other(self, value: int | None, count: int, high: int) -> int:
-        """The least count up to ``high`` that has another value, given that ``high`` has."""
+    def _find_end(self, value: int | None, count: int, high: int) -> int:
+        """The least count up to ``high`` that has another value; ``high`` has one."""
         while high - count > 1:
             middle = (count + high) // 2
             if self._value(middle) == value:
@@ -186,9 +187,9 @@ class StepFunction:
 def make_rule(
     noise: NoiseFamily, d: int, n: int, failure: Fraction, stopping: Stopping, runner_up: bool
 ) -> StoppingRule:
-    """The rule of a certification; all inputs of a data set share it, and what it has found out."""
+    """The rule for these settings; all inputs of a data set share it, and the radii that it has computed."""
     if runner_up:
-        noise.two_class_radius(Bounds(1.0, 0.0), d)  # a noise that has no such certificate says so before any vote
+        noise.two_class_radius(Bounds(1.0, 0.0), d)  # a noise without such certificates raises before any vote
         return RunnerUpRule(noise, d, failure)
     if stopping is Stopping.ANYTIME:
         return AnytimeRule(noise, d, failure)
