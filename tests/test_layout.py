@@ -65,3 +65,11 @@ def test_every_file_of_the_walks_exists() -> None:
     assert [
         f"{room}/{file}" for room, file in files if not (REPOSITORY / room / "ellzero" / room / file).exists()
     ] == []
+
+
+def test_every_section_of_the_mathematics_names_its_modules() -> None:
+    headings = re.findall(r"^## .*\(`.*", (REPOSITORY / "docs" / "mathematics.md").read_text(), re.MULTILINE)
+    names = {name.partition(".")[0] for heading in headings for name in re.findall(r"`([^`]+)`", heading)}
+    modules = {path.stem for path in (REPOSITORY / "certificates" / "ellzero" / "certificates").glob("*.py")}
+    assert len(names) >= 10
+    assert names - modules == set()
