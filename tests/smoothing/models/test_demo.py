@@ -25,8 +25,8 @@ def test_it_does_what_its_card_says() -> None:
     assert card.binarize is not None
     data = binarize(load_data(card.data, "test"), card.binarize)
     classifier = SmoothedClassifier(saved.network, make_noise(card.noise), card.num_classes, "cpu")
-    found = list(classifier.certify_many(data.inputs(range(60)), CertifySettings.of(100, 2_000, "0.001", 5)))
-    right = [result for result, label in zip(found, data.labels, strict=False) if result.prediction == label]
+    results = list(classifier.certify_many(data.inputs(range(60)), CertifySettings.of(100, 2_000, "0.001", 5)))
+    right = [result for result, label in zip(results, data.labels, strict=False) if result.prediction == label]
     assert len(right) > 45
     assert sum(result.radius or 0 for result in right) > 5
 
