@@ -65,7 +65,7 @@ def test_doubles_enclose_the_exact_bounds_tightly(estimator: SmoothedTrees, data
     d = len(x)
     low, high = estimator.probability_bounds([x], d + 2)
     exact_low, exact_high = estimator.probability_bounds([x], d + 2, exact=True)
-    slack = Fraction(d + len(estimator.roots_) + 1, 2**50)
+    slack = Fraction(d + len(estimator.roots_), 2**49)
     assert low.shape == high.shape == (1, d + 3)
     for below, exact in zip(low[0].tolist(), exact_low[0], strict=True):
         assert exact * (1 - slack) - Fraction(2) ** -1000 <= Fraction(below) <= exact

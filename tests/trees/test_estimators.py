@@ -144,3 +144,10 @@ def test_arrays_of_no_estimator_are_refused(change: dict[str, Any], message: str
         SmoothedTreeClassifier.from_arrays(**LEAF | change)
     with pytest.raises((InvalidInput, UnusableTree)):
         SmoothedForestClassifier.from_arrays(**LEAF | change, n_trees=3)
+
+
+def test_attributes_that_were_tampered_with_make_no_certificate(data: tuple[np.ndarray, np.ndarray]) -> None:
+    tree = SmoothedTreeClassifier(max_depth=2).fit(*data)
+    tree.feature_[1] = tree.feature_[0]
+    with pytest.raises(UnusableTree, match="a feature is tested at more than one node"):
+        tree.certified_radius(data[0])

@@ -103,8 +103,8 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """(low, high): the least and the largest p when at most 0, 1, …, r_max features are changed.
 
         Both of shape (inputs, r_max + 1). As doubles, low is rounded down and high is rounded up; neither is further
-        from the exact value than 2^-50 of it for each level of depth and each tree. With ``exact`` they are the
-        exact Fractions.
+        from the exact value than 2^-49 of it for each level of depth and each tree (and 10^-300). With ``exact`` they
+        are the exact Fractions.
         """
         r_max = read_radius(r_max, "r_max")
         return certificate.bounds(*self._read(X), self.alpha_, r_max, exact=exact)
@@ -143,7 +143,9 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, x: ArrayLike) -> tuple[Forest, Bits]:
         check_is_fitted(self)
         bits = read_features(self, x)
-        return Forest(self.feature_, self.left_, self.right_, self.value_, self.roots_, self.n_features_in_), bits
+        links = (self.feature_, self.left_, self.right_)
+        # Checked at every use: what has become of the attributes meanwhile must not make a certificate wrong.
+        return Forest.of(*links, self.value_, self.roots_, self.n_features_in_), bits
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

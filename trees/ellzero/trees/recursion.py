@@ -50,10 +50,11 @@ class DoubleArithmetic:
 
     All terms are non-negative, so relative errors never grow by cancellation. A level multiplies the relative error by
     at most (1+u)^3, u = 2^-53: one rounding of the weight, one of the product, one of the sum; minima and maxima
-    commute with such bounds. Underflow adds less than 2^-1073 a level. Summing T trees and dividing by T adds T
-    roundings and one underflow. With m roundings and h levels, a computed c and its exact value e satisfy
+    commute with such bounds. Underflow adds less than 2^-1019 a level, even where a
+    processor takes subnormal numbers for 0. Summing T trees and dividing by T adds T roundings and as many
+    underflows. With m roundings and h levels, a computed c and its exact value e satisfy
 
-        e·(1−u)^m − t ≤ c ≤ e·(1+u)^m + t,    t = (h+1)·2^-1073
+        e·(1−u)^m − t ≤ c ≤ e·(1+u)^m + t,    t = (h+T)·2^-1018
 
     and (1+u)^m·(1−mu) ≤ 1 ≤ (1−u)^m·(1+2mu) for mu ≤ 1/2. Two roundings more cover the two steps of `lower`
     and of `upper`.
@@ -64,7 +65,7 @@ class DoubleArithmetic:
         self._keep, self._flip = float(alpha), float(1 - alpha)
         roundings = _ROUNDINGS_A_LEVEL * forest.height + len(forest.roots) + 2
         self._down, self._up = 1 - roundings * _UNIT, 1 + 2 * roundings * _UNIT
-        self._tiny = ldexp(forest.height + len(forest.roots) + 1, -1070)
+        self._tiny = ldexp(forest.height + len(forest.roots), -1016)
 
     def leaf(self, node: int) -> Rows:
         return self._forest.value[node : node + 1].reshape(1, 1)
