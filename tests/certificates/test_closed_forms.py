@@ -2,7 +2,7 @@
 
 import sys
 from fractions import Fraction
-from math import inf, isclose, nextafter
+from math import inf, isclose, isqrt, nextafter
 from statistics import NormalDist
 
 import pytest
@@ -13,6 +13,7 @@ from ellzero.certificates import (
     Noise,
     alpha_for_sigma,
     gaussian_l0_radius,
+    gaussian_l0_threshold,
     gaussian_l2_radius,
     sigma_for_alpha,
     single_threshold,
@@ -99,6 +100,33 @@ def test_barely_above_one_half_is_a_radius_of_zero_or_more() -> None:
     assert gaussian_l2_radius(1, barely) == 0.0
     assert uniform_linf_radius(1, barely, 5) == 0.0
     assert uniform_l1_radius(1, barely) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("sigma", "r", "threshold"),
+    [
+        ("2e-7", 1, "1.00000000000000000000"),
+        ("0.5", 10**14, "1.00000000000000000000"),
+        ("1e-4000", 1, "1.00000000000000000000"),
+        ("1e4000", 1, "0.50000000000000000001"),
+        (Fraction(10**20_000), 10**9, "0.50000000000000000001"),
+        (1, 0, "0.50000000000000000000"),
+    ],
+)
+def test_gaussian_thresholds_at_the_ends(sigma: str | Fraction, r: int, threshold: str) -> None:
+    assert str(gaussian_l0_threshold(sigma, r)) == threshold
+
+
+@given(st.integers(1, 30), st.integers(1, 50), st.integers(-3, 3))
+def test_gaussian_thresholds_are_ceilings_where_their_bounds_begin(digits: int, r: int, shift: int) -> None:
+    """Around r/σ² = 5·digits, above which it is 1, and around σ = √r·10^digits, above which it is next to 1/2."""
+    small = Fraction(isqrt(r * 10**12 // (5 * digits)) + shift, 10**6)
+    for sigma in (small, Fraction(isqrt(r * 10 ** (2 * digits)) + shift)):
+        threshold = Fraction(gaussian_l0_threshold(sigma, r, digits))
+        with precision(400):
+            probability = normal_cdf(arb(r).sqrt() / ball(sigma))
+            assert ball(threshold - Fraction(1, 10**digits)) < probability
+            assert probability < ball(threshold)
 
 
 def test_radii_larger_than_every_double() -> None:

@@ -70,8 +70,25 @@ def test_the_rival_need_not_be_the_second_class_and_p_may_be_below_one_half() ->
 
 
 @pytest.mark.parametrize(
-    ("counts", "chosen", "n"), [([5], 0, 5), ([5, 5], 2, 10), ([5, 6], 0, 10), ([5, 5], 0, 0), ([5, 5], True, 10)]
+    ("counts", "chosen", "n"),
+    [
+        ([5], 0, 5),
+        ([5, 5], 2, 10),
+        ([5, 6], 0, 10),
+        ([5, 5], 0, 0),
+        ([5, 5], True, 10),
+        ([5, -1], 0, 5),
+        ([5, 0.5], 0, 6),
+    ],
 )
 def test_wrong_counts_are_refused(counts: list[int], chosen: int, n: int) -> None:
     with pytest.raises(InvalidInput):
         bounds_from_counts(counts, chosen, n)
+
+
+@pytest.mark.parametrize(
+    ("top", "second", "field"), [(10, -5, "second"), (5.5, 1, "top"), (True, 0, "top"), (10**9, 1, "top")]
+)
+def test_votes_that_are_no_counts_are_refused(top: int, second: int, field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{field} must be an integer from 0 to 100000000"):
+        outvotes(top, second)

@@ -120,6 +120,8 @@ def test_show_of_a_table_of_the_paper_has_d_and_bounds(ellzero: Ellzero, paper: 
     lines = ellzero(f"tables show {paper}").out.splitlines()
     assert len(lines) == 3
     assert lines[2].split()[:5] == ["255", "1/10", "784", "7", "0.98739814896523242496"]
+    bounds = [line.split()[5] for line in lines[1:]]
+    assert bounds == ["1.343E-1", "1.001E-20"]  # 0.8^9 = 0.134217… and 10^-20 + 0.1^784, rounded up
 
 
 @pytest.mark.parametrize(

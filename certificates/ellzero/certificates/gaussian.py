@@ -23,8 +23,8 @@ from ellzero.core.numbers import (
 
 _HALF = Fraction(1, 2)
 _CAP_BITS = 1_024
-# √r/σ may be as small as 10^-4000, the least number that is read.
-_CAP_BITS_OF_TINY_SHIFTS = 1 << 16
+# Far more than the 1,000 digits that a threshold may have.
+_CAP_BITS_OF_THRESHOLDS = 1 << 16
 
 
 def gaussian_l2_radius(sigma: RationalLike, p: RationalLike) -> float | None:
@@ -64,13 +64,17 @@ def gaussian_l0_threshold(sigma: RationalLike, r: int, digits: int = 20) -> Deci
     query = CeilingQuery(digits)
     if r == 0:
         return scaled_decimal(query.of_exact(1, 2).units, digits)
+    if r >= 5 * digits * deviation**2:  # 0 < 1 − Φ(√r/σ) < exp(−r/(2σ²)) ≤ exp(−5/2·digits) < 10^-digits
+        return scaled_decimal(query.scale, digits)
+    if r * query.scale**2 <= deviation**2:  # 0 < Φ(√r/σ) − 1/2 < √r/σ·0.4 < 10^-digits
+        return scaled_decimal(query.scale // 2 + 1, digits)
     bits = query.bits + 64
     # For r > 0 no decimal is known to be hit, and none would stay undecided unless it were.
 
     def ceiling(_: int) -> int:
         return query.of_ball(normal_cdf(-arb(r).sqrt() / ball(deviation))).units
 
-    return scaled_decimal(decide(ceiling, bits, _CAP_BITS_OF_TINY_SHIFTS), digits)
+    return scaled_decimal(decide(ceiling, bits, _CAP_BITS_OF_THRESHOLDS), digits)
 
 
 def sigma_for_alpha(alpha: RationalLike) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ellzero.certificates._balls import below
-from ellzero.certificates.binomial_tails import SuccessProbability, compare_tail
+from ellzero.certificates.binomial_tails import MAX_VOTES, SuccessProbability, compare_tail
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.radii import radius
 from ellzero.certificates.votes import Votes, check_n, lower_bound
@@ -31,6 +31,7 @@ def outvotes(top: int, second: int, failure: RationalLike = DEFAULT_FAILURE) -> 
     the most probable one (Hung and Fithian: top and second may be chosen from the same votes).
     """
     epsilon = read_failure(failure)
+    top, second = (read_integer(count, name, 0, MAX_VOTES) for count, name in ((top, "top"), (second, "second")))
     if top <= second:
         return False
     return compare_tail(top + second, top, _EVEN, epsilon / 2) in (-1, 0)
@@ -52,6 +53,7 @@ def bounds_from_counts(counts: Sequence[int], chosen: int, n: int, failure: Rati
     if len(counts) < 2:
         raise InvalidInput("counts", "the votes of at least two classes", list(counts))
     chosen = read_integer(chosen, "chosen", 0, len(counts) - 1)
+    counts = [read_integer(count, "counts", 0, n) for count in counts]
     missing_votes = n - sum(counts)
     if missing_votes < 0:
         raise InvalidInput("counts", f"at most n = {n} together", list(counts))

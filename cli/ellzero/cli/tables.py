@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +32,8 @@ from ellzero.tables.verification import VerificationReport, audit, compare_list,
 # Seconds a step of the single-cell route takes, to say what verification will cost.
 _SECONDS_A_STEP = 1.2e-6
 _MOST_PRINTED = 20
+# An error bound is shown rounded up.
+_UP = Context(prec=4, rounding=ROUND_CEILING)
 
 _table = click.argument("table", default=str(LOCATION), metavar="[TABLE]")
 
@@ -100,7 +103,7 @@ def show_command(table: str, k: Any, alpha: str | None) -> None:
         click.echo(f"{'K':>9} {'α':>10} {'d':>9} {'r':>7}  threshold (paper's algorithm)  at most too high by")
         for paper in PaperTable.open(table).rows():
             key = f"{paper.noise.k:>9} {paper.noise.alpha!s:>10} {paper.d:>9} {paper.r:>7}"
-            click.echo(f"{key}  {paper.value}         {paper.error_bound:.3E}")
+            click.echo(f"{key}  {paper.value}         {_UP.plus(paper.error_bound):.3E}")
         return
     if k is not None and alpha is not None:
         noise = Noise(k, alpha)
