@@ -13,9 +13,7 @@ from ellzero.certificates import EllzeroError
 from ellzero.smoothing.errors import BadModelFile
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.files import (
-    load_model,
-)
+from ellzero.smoothing.models.files import load_model
 
 CARD = ModelCard("mlp", (4,), 3, 5, config={"width": 6, "depth": 1})
 

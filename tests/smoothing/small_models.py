@@ -1,4 +1,4 @@
-"""Models whose smoothed answer is known exactly."""
+"""Models whose smoothed answer can be computed exactly."""
 
 from collections.abc import Callable
 from fractions import Fraction

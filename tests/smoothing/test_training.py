@@ -1,4 +1,4 @@
-"""Training: it learns, a stopped one goes on to the same weights, and mistakes are one line."""
+"""Training: it learns, a stopped one resumes to the same weights, and mistakes are one line."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -61,7 +61,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("noise", [NOISE, GaussianNoise("1/4", k=3)])
-def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, noise: DiscreteNoise | GaussianNoise) -> None:
+def test_a_stopped_training_resumes_to_the_same_weights(tmp_path: Path, noise: DiscreteNoise | GaussianNoise) -> None:
     def stop(epoch: Epoch) -> None:
         if epoch.number == 2:
             raise Stop
@@ -86,7 +86,7 @@ def test_a_training_leaves_the_random_numbers_of_others_alone(tmp_path: Path) ->
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_a_checkpoint_of_another_training_is_not_taken(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "model.safetensors"
     Training(stripes(), NOISE, CARD, replace(RECIPE, epochs=1), out, CPU).run()
     for recipe, noise, data in (
@@ -118,7 +118,7 @@ def test_a_batch_suits_the_data() -> None:
         ({"seed": -1}, "seed must be"),
     ],
 )
-def test_a_recipe_that_makes_no_sense_is_refused(options: dict[str, object], message: str) -> None:
+def test_a_wrong_recipe_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Recipe(**options)  # type: ignore[arg-type]
 
@@ -128,7 +128,7 @@ def test_too_few_inputs_are_refused(tmp_path: Path) -> None:
         Training(stripes(5), NOISE, CARD, RECIPE, tmp_path / "model.safetensors", CPU).run()
 
 
-def test_data_of_one_class_are_refused(tmp_path: Path) -> None:
+def test_data_of_one_class_is_refused(tmp_path: Path) -> None:
     data = replace(stripes(), labels=np.zeros(300, np.int64), class_names=("rows",))
     with pytest.raises(InvalidInput, match="data must be of at least two classes"):
         Training(data, NOISE, replace(CARD, num_classes=1), RECIPE, tmp_path / "model.safetensors", CPU)

@@ -9,13 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from smoothing.data_writers import (
-    RANDOM,
-    Bytes,
-    all_inputs,
-    refusal,
-    write_image,
-)
+from smoothing.data_writers import RANDOM, Bytes, all_inputs, refusal, write_image
 
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.folders import ImageFolder

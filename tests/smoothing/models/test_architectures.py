@@ -13,12 +13,7 @@ from ellzero.certificates import EllzeroError, InvalidInput
 from ellzero.smoothing.errors import UnknownModel
 from ellzero.smoothing.models.architectures import ARCHITECTURES, build
 from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.files import (
-    ModelFile,
-    SavedModel,
-    load_model,
-    save_model,
-)
+from ellzero.smoothing.models.files import ModelFile, SavedModel, load_model, save_model
 
 
 def test_width_and_depth_of_the_config_are_those_of_the_network(tmp_path: Path) -> None:

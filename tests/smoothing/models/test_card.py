@@ -8,10 +8,7 @@ from smoothing.model_files import changed_card, network_of, refusal, write_model
 
 from ellzero.smoothing.errors import BadModelFile
 from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.files import (
-    load_model,
-    save_model,
-)
+from ellzero.smoothing.models.files import load_model, save_model
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,7 @@ from ellzero.certificates import InvalidInput
 from ellzero.smoothing import DiscreteNoise
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.files import (
-    ModelFile,
-    find_model,
-    load_model,
-    model_names,
-    save_model,
-)
+from ellzero.smoothing.models.files import ModelFile, find_model, load_model, model_names, save_model
 
 FULL_CARD = ModelCard(
     "mlp",

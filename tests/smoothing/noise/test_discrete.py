@@ -80,12 +80,12 @@ def test_every_level_has_the_same_number_of_words(levels: int) -> None:
         end = 2**15 // levels * levels
         again = torch.arange(2 * (2**15 - end), dtype=torch.int16) % levels  # what is beyond the end is drawn anew
         drawn = sample_levels(Script(ALL_SHORTS, again), levels, 2**16)
-        taken = torch.bincount(again.to(torch.int64), minlength=levels)
-        counts = torch.bincount(drawn.to(torch.int64)) - taken
+        redrawn = torch.bincount(again.to(torch.int64), minlength=levels)
+        counts = torch.bincount(drawn.to(torch.int64)) - redrawn
     assert counts.tolist() == [int(counts[0])] * levels
 
 
-def test_words_drawn_anew_may_be_beyond_the_end_again() -> None:
+def test_words_drawn_again_may_be_past_the_end_again() -> None:
     words = torch.tensor([2**15 - 1, 5], dtype=torch.int16)
     beyond, fine = torch.tensor([2**15 - 1], dtype=torch.int16), torch.tensor([18], dtype=torch.int16)
     assert sample_levels(Script(words, beyond, fine), 17, 2).tolist() == [1, 5]

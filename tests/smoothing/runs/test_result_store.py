@@ -1,4 +1,4 @@
-"""Results of a run: whole parts, nothing lost, nothing twice, and other runs kept apart."""
+"""The result store: complete files, no result lost or doubled, and runs kept apart."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -10,7 +10,6 @@ from s3_server import S3Place
 
 from ellzero.smoothing import Certified
 from ellzero.smoothing.errors import BadResults
-from ellzero.smoothing.runs.dataset_run import split_chunks
 from ellzero.smoothing.runs.result_store import ResultStore
 
 RUN = {"n": 100, "noise": {"family": "discrete", "k": 1}, "seed": 5}
@@ -37,7 +36,7 @@ RESULT = Certified(
 ABSTAINED = replace(RESULT, prediction=-1, radius=None, upper_bound=0.4, other_radii={"l2": 0.25})
 
 
-def test_what_was_written_is_read_in_order_and_once(tmp_path: Path) -> None:
+def test_results_are_read_in_order_and_each_once(tmp_path: Path) -> None:
     store = ResultStore(str(tmp_path / "results"))
     assert store.manifest() is None
     store.begin(RUN)
@@ -54,7 +53,7 @@ def test_what_was_written_is_read_in_order_and_once(tmp_path: Path) -> None:
     assert table["counts"].to_pylist()[0] == [1, 99]
 
 
-def test_others_can_read_the_parts(tmp_path: Path) -> None:
+def test_duckdb_reads_the_result_files(tmp_path: Path) -> None:
     store = ResultStore(str(tmp_path))
     store.begin(RUN)
     store.write([(0, 1, RESULT), (1, 1, ABSTAINED)])
@@ -65,7 +64,7 @@ def test_others_can_read_the_parts(tmp_path: Path) -> None:
         assert connection.execute(query).fetchall() == [(2.0, 2, 1)]
 
 
-def test_results_go_on_only_with_the_same_run(tmp_path: Path) -> None:
+def test_only_the_same_run_can_be_resumed(tmp_path: Path) -> None:
     store = ResultStore(str(tmp_path))
     store.begin(RUN)
     store.begin(RUN)
@@ -92,7 +91,7 @@ def test_damaged_results_are_named(tmp_path: Path, name: str, content: bytes, me
         store.table() if name.startswith("part") else store.begin(RUN)
 
 
-def test_a_part_must_hold_what_its_name_promises(tmp_path: Path) -> None:
+def test_a_file_must_hold_the_inputs_of_its_name(tmp_path: Path) -> None:
     store = ResultStore(str(tmp_path))
     store.begin(RUN)
     name = store.write([(0, 1, RESULT), (1, 1, RESULT)])
@@ -101,7 +100,7 @@ def test_a_part_must_hold_what_its_name_promises(tmp_path: Path) -> None:
         store.table()
 
 
-def test_a_part_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
     """Two runs that began together in one empty folder: only one of them has its name there."""
     one, other = ResultStore(str(tmp_path)), ResultStore(str(tmp_path))
     one.begin(RUN)
@@ -116,7 +115,7 @@ def test_a_part_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> N
         other.table()
 
 
-def test_parts_without_a_run_are_not_taken_over(tmp_path: Path) -> None:
+def test_result_files_without_a_run_are_refused(tmp_path: Path) -> None:
     store = ResultStore(str(tmp_path))
     with pytest.raises(BadResults, match="holds no results yet"):
         store.table()
@@ -125,7 +124,7 @@ def test_parts_without_a_run_are_not_taken_over(tmp_path: Path) -> None:
         store.begin(RUN)
 
 
-def test_on_an_object_store_too(s3_place: S3Place) -> None:
+def test_results_can_be_on_an_object_store(s3_place: S3Place) -> None:
     place = s3_place()
     store = ResultStore(place)
     store.begin(RUN)
@@ -133,19 +132,7 @@ def test_on_an_object_store_too(s3_place: S3Place) -> None:
     assert ResultStore(place).table()["index"].to_pylist() == [0]
 
 
-@pytest.mark.parametrize(
-    ("missing", "expected"),
-    [
-        (range(40), [range(16), range(16, 32), range(32, 40)]),
-        ([3, 4, 15, 16, 17, 40], [range(3, 5), range(15, 16), range(16, 18), range(40, 41)]),
-        ([], []),
-    ],
-)
-def test_what_is_missing_is_cut_into_parts_of_neighbours(missing: list[int], expected: list[range]) -> None:
-    assert split_chunks(missing) == expected
-
-
-def test_of_two_runs_that_begin_together_neither_signs_for_the_other(tmp_path: Path) -> None:
+def test_two_runs_that_begin_together_do_not_mix_their_results(tmp_path: Path) -> None:
     """Both saw an empty folder; the second wrote its name last, and the first goes on writing its parts."""
     one, other = ResultStore(str(tmp_path)), ResultStore(str(tmp_path))
     one.begin(RUN)

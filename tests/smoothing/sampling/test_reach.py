@@ -1,4 +1,4 @@
-"""Whether votes can certify a change at all is known before the first vote."""
+"""Whether votes can certify a radius of 1 is computed before the first vote."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,0 +1,271 @@
+"""``ellzero certify`` on data sets, with ``train`` and ``report``: stopped, killed and resumed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from command_line import Ellzero
+from smoothing.run_files import model_and_data, retrain, write_inputs
+
+from ellzero.smoothing.models.architectures import build
+from ellzero.smoothing.models.files import ModelFile, save_model
+from ellzero.smoothing.runs import dataset_run
+from ellzero.smoothing.runs.result_store import ResultStore
+
+TRAIN = "train --binarize 8 --alpha 0.9 --epochs 12"
+
+
+@pytest.fixture(scope="session")
+def digits_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network that was trained on the digits for some seconds, by the command line."""
+    out = tmp_path_factory.mktemp("models") / "digits.safetensors"
+    done = subprocess.run(
+        [sys.executable, "-m", "ellzero", *TRAIN.split(), "--out", str(out)], capture_output=True, text=True, check=True
+    )
+    assert "epoch  12" in done.stdout
+    assert f"next: ellzero certify --model {out}" in done.stdout
+    return out
+
+
+def read_results(place: Path, *columns: str) -> pa.Table:
+    return ResultStore(str(place)).table().select(list(columns) or ["index", "label", "prediction", "radius", "counts"])
+
+
+def test_a_new_user_gets_a_certified_accuracy(ellzero: Ellzero, digits_model: Path, tmp_path: Path) -> None:
+    """The way of a new user: 50 images of the digits, by a model of a few seconds of training."""
+    out = tmp_path / "results"
+    line = f"certify --model {digits_model} --n 4000 --limit 50 --seed 1 --out {out}"
+    code, said, _ = ellzero(f"{line} --executor local")
+    assert code == 0
+    assert f"{out}: 50 inputs certified" in said
+    assert ellzero(line).out == f"{out}: all 50 inputs are certified already\n"
+    code, said, err = ellzero(f"report {out}")
+    assert code == 0
+    assert "K = 1, α = 9/10, a coordinate counts one, d = 64" in said
+    assert err.strip() == f"ellzero: curves written to {out}/curves.svg"
+    assert (out / "curves.svg").stat().st_size > 5_000
+    report = json.loads(ellzero(f"report {out} --json").out)
+    assert report["inputs"] == 50
+    assert 0 < report["mean_radius"] < 3
+    assert report["accuracy"][0]["share"] > 0.7
+    assert report["accuracy"][1]["share"] > 0.05
+    assert report["wrong"] <= 5
+    assert report["run"]["data"]["name"] == "digits, 1 from level 8 on"
+
+
+def test_a_larger_limit_adds_inputs_and_leaves_others_alone(
+    ellzero: Ellzero, digits_model: Path, tmp_path: Path
+) -> None:
+    line = f"certify --model {digits_model} --n 500 --seed 2 --executor local"
+    for limit in (3, 20, 21):
+        assert ellzero(f"{line} --limit {limit} --out {tmp_path}/grown").code == 0
+    ellzero(f"{line} --limit 21 --out {tmp_path}/at-once")
+    assert read_results(tmp_path / "grown") == read_results(tmp_path / "at-once")
+    parts = sorted(path.name for path in (tmp_path / "grown").glob("*.parquet"))
+    assert parts == [f"part-{first:09d}-{last:09d}.parquet" for first, last in ((0, 2), (3, 15), (16, 19), (20, 20))]
+
+
+def test_a_resumed_run_without_a_seed_keeps_its_own(ellzero: Ellzero, digits_model: Path, tmp_path: Path) -> None:
+    line = f"certify --model {digits_model} --n 500 --executor local --out {tmp_path}/r"
+    ellzero(f"{line} --limit 2")
+    seed = json.loads((tmp_path / "r" / "run.json").read_text())["seed"]
+    assert ellzero(f"{line} --limit 4").code == 0
+    assert read_results(tmp_path / "r", "index")["index"].to_pylist() == [0, 1, 2, 3]
+    ellzero(f"certify --model {digits_model} --n 500 --executor local --out {tmp_path}/same --limit 4 --seed {seed}")
+    assert read_results(tmp_path / "same") == read_results(tmp_path / "r")
+
+
+def test_in_one_process_model_and_data_are_read_once(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that are replaced after the results have named them change nothing."""
+    model, data = model_and_data(tmp_path)
+    line = f"certify --model {model} --data {data} --n 200 --seed 1 --executor local"
+    assert ellzero(f"{line} --out {tmp_path}/undisturbed").code == 0
+    certify_chunks = dataset_run.certify_chunks
+
+    def replace_files_first(*arguments: Any) -> Any:
+        retrain(model)
+        write_inputs(data, seed=2)
+        return certify_chunks(*arguments)
+
+    monkeypatch.setattr("ellzero.cli.certify.certify_chunks", replace_files_first)
+    assert ellzero(f"{line} --out {tmp_path}/replaced").code == 0
+    assert read_results(tmp_path / "replaced") == read_results(tmp_path / "undisturbed")
+
+
+def test_a_model_that_is_only_wrong_when_it_is_loaded_is_one_line(ellzero: Ellzero, tmp_path: Path) -> None:
+    """Its card can be read and its weights too; they are those of another network."""
+    model, data = model_and_data(tmp_path)
+    card = ModelFile.read(model).card
+    save_model(model, build("mlp", card.shape, 10, 2, {"width": 3, "depth": 1}), card)
+    code, out, err = ellzero(f"certify --model {model} --data {data} --n 200 --out {tmp_path}/r")
+    assert (code, out) == (1, "")
+    assert f"{model} has weights that do not fit {card.architecture}: " in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
+
+
+def find_actors(driver: int) -> list[int]:
+    """The processes of the actors of a driver's own Ray."""
+    actors = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"_StatefulWorker" in (folder / "cmdline").read_bytes() and is_descendant(int(folder.name), driver):
+                actors.append(int(folder.name))
+        except OSError:
+            continue
+    return actors
+
+
+def is_descendant(pid: int, ancestor: int) -> bool:
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    return False
+
+
+def test_a_killed_actor_and_a_stopped_driver_lose_and_double_no_result(
+    ellzero: Ellzero, digits_model: Path, tmp_path: Path
+) -> None:
+    """An actor is SIGKILLed while it works, then the driver itself; the same command ends the run."""
+    line = f"certify --model {digits_model} --n 1500 --limit 160 --seed 3 --stopping never"
+    on_ray = f"{line} --workers 2 --out {tmp_path}/disturbed"
+
+    def until_parts(process: "subprocess.Popen[str]", wanted: int) -> None:
+        for _ in range(2_400):
+            if process.poll() is not None or len(list((tmp_path / "disturbed").glob("part-*"))) >= wanted:
+                return
+            time.sleep(0.05)
+
+    process = subprocess.Popen([sys.executable, "-m", "ellzero", *on_ray.split()], text=True, stderr=subprocess.PIPE)
+    try:
+        until_parts(process, 1)
+        victims = find_actors(process.pid)
+        assert len(victims) == 2, process.poll()
+        os.kill(victims[0], signal.SIGKILL)
+        until_parts(process, 3)
+        assert process.poll() is None
+        assert len(read_results(tmp_path / "disturbed")) < 160
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        assert "what was computed is kept" in err
+    finally:
+        process.kill()
+        process.communicate()
+    before = {path.name for path in (tmp_path / "disturbed").glob("part-*")}
+    done = subprocess.run(
+        [sys.executable, "-m", "ellzero", *on_ray.split()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert before < {path.name for path in (tmp_path / "disturbed").glob("part-*")}
+    ellzero(f"{line} --executor local --out {tmp_path}/undisturbed")
+    assert read_results(tmp_path / "disturbed") == read_results(tmp_path / "undisturbed")
+    assert len(read_results(tmp_path / "disturbed")) == 160
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("certify --model digits --out {tmp}/r", "no model in models is called digits; there are demo-digits"),
+        ("certify --model ../x --out {tmp}/r", "no model in models is called ../x"),
+        ("certify --model {tmp}/no.safetensors --out {tmp}/r", "no.safetensors does not exist"),
+        (
+            "certify --model {model} --data {tmp} --out {tmp}/r",
+            "holds no idx files, no CIFAR-10 batches, and no folders",
+        ),
+        ("certify --model {model} --n 0 --out {tmp}/r", "--n must be an integer from 1 to 100000000; got 0"),
+        ("certify --model {model} --n0 x --out {tmp}/r", "--n0 must be an integer"),
+        ("certify --model {model} --failure 1 --out {tmp}/r", "--failure must be a number strictly between 0 and 1"),
+        ("certify --model {model} --alpha 2 --out {tmp}/r", "--alpha must be a rational number"),
+        ("certify --model {model} --sigma 1 --out {tmp}/r", "--sigma is for gaussian noise, and this is discrete"),
+        ("certify --model {model} --noise gaussian --out {tmp}/r", "give --sigma, the amount of gaussian noise"),
+        ("certify --model {model} --k 255 --out {tmp}/r", "has levels 0..1, and --k 255 is for 0..255"),
+        ("certify --model {model} --device cuda --out {tmp}/r", "device cuda cannot be used"),
+        ("certify --model {model} --limit 0 --out {tmp}/r", "--limit must be an integer of at least 1"),
+        (
+            "certify --model {model} --address nohost:1 --out r",
+            "--out must be an absolute path or a URI that all machines",
+        ),
+        ("certify --model {model} --runner-up --stopping anytime --out {tmp}/r", "settled or never with runner_up"),
+        ("certify --model {model} --noise gaussian --sigma 1 --runner-up --out {tmp}/r", "false for continuous noise"),
+        ("certify --model {model} --noise gaussian --sigma 1e400 --out {tmp}/r", "--sigma must be a number above 0"),
+        ("certify --model {model} --batch-size 0 --out {tmp}/r", "--batch-size must be an integer of at least 1"),
+        ("certify --model {model} --cores 0 --out {tmp}/r", "--cores must be an integer from 1"),
+        ("train --alpha 0.9 --rate 900 --architecture mlp --epochs 1", "training diverged in epoch 1"),
+        ("train --alpha 0.9 --config width", "--config must be NAME=VALUE"),
+        ("train", "give --alpha, the amount of discrete noise"),
+        ("train --alpha 0.9 --k 1", "has levels 0..16, and --k 1 is for 0..1; --binarize 8 turns them into bits"),
+        ("train --alpha 0.9 --binarize 17", "--binarize must be a level from 1 to 16"),
+        ("train --alpha 0.9 --architecture resnet", "no architecture is called resnet"),
+        ("train --alpha 0.9 --architecture os:system", "is code that has not been allowed"),
+        ("train --alpha 0.9 --epochs 0", "--epochs must be an integer of at least 1"),
+        ("train --alpha 0.9 --out model.pt", "--out must be a file name that ends in .safetensors"),
+        ("train --alpha 0.9 --device gpu", "--device must be auto, cpu, cuda or cuda:0"),
+        ("train --data /nowhere --alpha 0.9", "is not a folder with a data set"),
+        ("report {tmp}", "holds no results of ellzero"),
+        ("report {tmp}/none --r-max x", "--r-max must be an integer"),
+    ],
+)
+def test_a_wrong_command_is_one_line(
+    ellzero: Ellzero, digits_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if "--device cuda" in line:
+        import torch
+
+        if torch.cuda.is_available():
+            pytest.skip("this machine has a GPU")
+    code, out, err = ellzero(line.format(tmp=tmp_path, model=digits_model))
+    assert code in (1, 2)
+    assert out == ""
+    *notes, last = err.splitlines()
+    assert message in last
+    assert len(notes) == ("diverged" in message)  # it says first what it trains
+    assert not (tmp_path / "r").exists()  # nothing that would refuse the corrected command
+    assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_all_families_of_noise_can_be_certified(ellzero: Ellzero, digits_model: Path, tmp_path: Path) -> None:
+    line = f"certify --model {digits_model} --n 500 --limit 4 --seed 1 --executor local"
+    for name, options in (
+        ("gaussian", "--noise gaussian --sigma 0.25"),
+        ("uniform", "--noise uniform --gamma 0.5"),
+        ("pixel", "--unit pixel"),
+        ("two", "--runner-up"),
+        ("anytime", "--stopping anytime"),
+    ):
+        assert ellzero(f"{line} {options} --out {tmp_path}/{name}").code == 0
+    assert read_results(tmp_path / "gaussian", "l2")["l2"].null_count < 4
+    assert read_results(tmp_path / "uniform", "linf")["linf"].null_count < 4
+    assert read_results(tmp_path / "two", "upper_bound")["upper_bound"].null_count == 0
+    code, out, err = ellzero(f"report {tmp_path}/gaussian {tmp_path}/uniform --plot {tmp_path}/both.png")
+    assert (code, out.count("μ(R)")) == (0, 2)
+    assert "gaussian noise, σ = 1/4" in out
+    assert err.strip() == f"ellzero: curves written to {tmp_path}/both.png"
+
+
+def test_a_network_of_an_allowed_factory_is_trained_and_certified(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from torch import nn\n"
+        "def network(*, shape, num_classes, levels):\n"
+        "    return nn.Sequential(nn.Flatten(), nn.Linear(64, num_classes))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    allow = "--allow-factory mine:network"
+    line = f"train --alpha 0.9 --architecture mine:network --epochs 1 --out {tmp_path}/m.safetensors"
+    assert ellzero(f"{line} {allow}").code == 0
+    certify = f"certify --model m --models {tmp_path} --n 50 --limit 2 --executor local --out {tmp_path}/r"
+    assert "is code that has not been allowed" in ellzero(certify).err
+    assert ellzero(f"{certify} {allow}").code == 0
