@@ -189,9 +189,11 @@ function showOutcome(job) {
   const [result] = answer.results;
   showCounts(result.counts);
   byId("voting-progress").textContent =
-    `${formatInteger(result.drawn)} of ${formatInteger(answer.n)} votes were needed; seed ${answer.seed}, ${answer.seconds.toFixed(1)} s.`;
+    `${formatInteger(result.drawn)} of ${formatInteger(answer.n)} votes were needed; seed ${answer.seed}, ${formatSeconds(answer.seconds)}.`;
   byId("voting-verdict").replaceChildren(...renderCertificate(result, answer));
 }
+
+const formatSeconds = (seconds) => (seconds < 0.1 ? "under 0.1 s" : `${seconds.toFixed(1)} s`);
 
 function renderCertificate({ radius, prediction, selected, count, lower_bound }, { d, failure, noise }) {
   const abstains = radius === null;
