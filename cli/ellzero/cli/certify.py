@@ -46,23 +46,30 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
     help="Votes for the certificate; n0 others choose the class.",
 )
 @click.option("--failure", default=DEFAULT_FAILURE, show_default=True, help="Probability that a certificate is false.")
-@click.option("--runner-up", is_flag=True, help="Bound all other classes too: can certify where p is below 1/2.")
+@click.option("--runner-up", is_flag=True, help="Bound all other classes too, which can certify where p is below 1/2.")
 @click.option(
     "--stopping",
     type=click.Choice([each.value for each in Stopping]),
     default=Stopping.SETTLED.value,
     show_default=True,
-    help="settled: once no vote left can matter. anytime: far earlier, for a little radius.",
+    help="settled: stop when no remaining vote can change the answer. anytime: stop far earlier, at the cost of some "
+    "radius. never: draw all votes.",
 )
-@click.option("--seed", type=IntegerParam(), help="Random by default; a resumed run keeps its own.")
-@click.option("--limit", type=IntegerParam(), help="Certify only this many inputs, from the first.")
-@click.option("--out", required=True, metavar="URI", help="The results: a directory, or s3://bucket/prefix.")
+@click.option("--seed", type=IntegerParam(), help="By default random; a resumed run keeps its seed.")
+@click.option("--limit", type=IntegerParam(), help="Certify only this many inputs, the first ones.")
+@click.option(
+    "--out", required=True, metavar="URI", help="Where results are written: a directory, or s3://bucket/prefix."
+)
 @click.option("--overwrite", is_flag=True, help="Remove the results of another run from --out first.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
-@click.option("--batch-size", type=IntegerParam(), help="Samples at once; as memory allows by default.")
+@click.option(
+    "--batch-size", type=IntegerParam(), help="Samples per batch; by default chosen for the model and the device."
+)
 @click.option("--autocast", type=click.Choice(["bfloat16", "float16"]), help="Run the model in reduced precision.")
-@click.option("--compile", "compiled", is_flag=True, help="Compile the model first: half a minute, then faster.")
-@click.option("--cores", type=IntegerParam(), default=1, show_default=True, help="With Ray on CPUs, cores a worker.")
+@click.option(
+    "--compile", "compiled", is_flag=True, help="Compile the model first: takes half a minute, then runs faster."
+)
+@click.option("--cores", type=IntegerParam(), default=1, show_default=True, help="Cores per worker, with Ray on CPUs.")
 @placement_options
 @factory_option
 def certify_command(

@@ -98,16 +98,21 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
         command(noise=NoiseOptions(family, k, unit, alpha, sigma, gamma), **others)
 
     for option in (
-        click.option("--gamma", help="Half the width of uniform noise, the whole range of levels being 1."),
-        click.option("--sigma", help="Deviation of Gaussian noise, the whole range of levels being 1."),
+        click.option("--gamma", help="Uniform noise on [−γ, γ], in units of the whole range of levels."),
+        click.option("--sigma", help="Standard deviation of Gaussian noise, in units of the whole range of levels."),
         click.option(
             "--unit",
             type=click.Choice(["coordinate", "pixel"]),
             help="What counts as one change; coordinate by default.",
         ),
-        click.option("--alpha", help="Total probability of staying of discrete noise: 0.8 or 4/5."),
-        click.option("--k", type=IntegerParam(), help="Levels of the inputs minus one; what the data says by default."),
-        click.option("--noise", "family", type=click.Choice(FAMILIES), help="discrete, as in the paper, by default."),
+        click.option("--alpha", help="Discrete noise: total probability that a value stays, such as 0.8 or 4/5."),
+        click.option("--k", type=IntegerParam(), help="Levels of the inputs minus one; by default as the data says."),
+        click.option(
+            "--noise",
+            "family",
+            type=click.Choice(FAMILIES),
+            help="Family of noise; by default the model's, or discrete.",
+        ),
     ):
         wrapper = option(wrapper)
     return wrapper
@@ -130,7 +135,13 @@ def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., No
                 help="Side of the square that images are cropped to, for folders of images.",
             ),
             click.option("--binarize", type=IntegerParam(), help="Turn levels into bits: 1 from this level on."),
-            click.option("--split", type=click.Choice(SPLITS), default=split, show_default=True),
+            click.option(
+                "--split",
+                type=click.Choice(SPLITS),
+                default=split,
+                show_default=True,
+                help="Which part of the data to use.",
+            ),
             click.option(
                 "--data",
                 "uri",
@@ -152,5 +163,5 @@ def factory_option(command: Callable[..., None]) -> Callable[..., None]:
         "allowed",
         multiple=True,
         envvar=_ALLOW,
-        help="module:function that may build a network. It is code, and runs.",
+        help="A module:function that may build networks. Its code is executed.",
     )(command)

@@ -22,7 +22,10 @@ from ellzero.smoothing.runs.result_store import ResultStore
 @click.command("report", cls=Command)
 @click.argument("results", nargs=-1, required=True)
 @click.option(
-    "--plot", "figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw the curves: .png, .svg, .pdf."
+    "--plot",
+    "figure",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the curves to this file: .png, .svg or .pdf.",
 )
 @click.option(
     "--r-max", type=IntegerParam(), help="List ACC@r up to this radius; by default up to the largest certified one."

@@ -21,20 +21,35 @@ from ellzero.smoothing.training import Epoch, Recipe, Training
 @click.command("train", cls=Command)
 @data_options("train")
 @noise_options
-@click.option("--architecture", default="paper-cnn", show_default=True, help=f"{', '.join(ARCHITECTURES)}.")
 @click.option(
-    "--config", multiple=True, metavar="NAME=VALUE", help="For the architecture: width=64. As often as needed."
+    "--architecture",
+    default="paper-cnn",
+    show_default=True,
+    help=f"{', '.join(ARCHITECTURES)}, or an allowed module:function.",
+)
+@click.option(
+    "--config",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the architecture, such as width=64. May be repeated.",
 )
 @click.option(
     "--feed",
     type=click.Choice([each.value for each in Feed]),
-    help="Give the network values scaled to [0, 1], or levels as integers (tokens); as the architecture says.",
+    help="What the network gets: values scaled to [0, 1], or levels as integers (tokens). By default as the "
+    "architecture declares.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="models/<data>.safetensors by default.")
 @click.option("--epochs", type=IntegerParam(), default=Recipe.epochs, show_default=True)
-@click.option("--batch", type=IntegerParam(), help="Inputs a step: 400, and less for small data sets.")
-@click.option("--rate", type=float, default=Recipe.rate, show_default=True, help="Learning rate, a tenth every ...")
-@click.option("--decay-every", type=IntegerParam(), default=Recipe.decay_every, show_default=True, help="... epochs.")
+@click.option("--batch", type=IntegerParam(), help="Inputs per step; by default 400, and fewer for small data sets.")
+@click.option("--rate", type=float, default=Recipe.rate, show_default=True, help="Learning rate at the start.")
+@click.option(
+    "--decay-every",
+    type=IntegerParam(),
+    default=Recipe.decay_every,
+    show_default=True,
+    help="Divide the learning rate by ten after so many epochs.",
+)
 @click.option("--seed", type=IntegerParam(), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @factory_option

@@ -2,8 +2,8 @@
 
 import os
 
-# Before torch is loaded: threads that spin while they wait make small models ten times slower on a machine that does
-# anything else besides. A value that the user has set stays.
+# Before torch is loaded: threads that spin while they wait make small models ten times slower on a machine with
+# other work. A value that the user has set stays.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from ellzero.core.lazy import attach_stub

@@ -108,7 +108,7 @@ class UnknownModel(SmoothingError, LookupError):
 
 
 class _Unusable(SmoothingError, ValueError):
-    """What lies at ``place`` cannot be used, because of ``reason``."""
+    """The file or folder at ``place`` cannot be used, because of ``reason``."""
 
     def __init__(self, place: str, reason: str) -> None:
         place, reason = _SECRET.sub("", place), _SECRET.sub("", reason)

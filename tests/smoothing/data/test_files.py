@@ -24,6 +24,7 @@ from smoothing.data_writers import (
     write_npz,
     write_parquet,
 )
+from smoothing.pickle_payload import Payload
 
 from ellzero.certificates import EllzeroError
 from ellzero.smoothing.data.loading import load_data
@@ -160,16 +161,6 @@ def test_a_single_array_that_is_called_npz_is_one_line(tmp_path: Path) -> None:
     with (tmp_path / "x.npz").open("wb") as file:
         np.save(file, LEVELS)
     refusal(tmp_path / "x.npz")
-
-
-class Payload:
-    """What runs when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.path,)
 
 
 def test_an_npz_never_runs_code(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save
 from smoothing.model_files import CARD, changed_card, network_of, one_line, refusal, same_weights, write_model
+from smoothing.pickle_payload import Payload
 from torch import nn
 
 from ellzero.certificates import InvalidInput
@@ -235,16 +235,6 @@ def test_a_folder_that_may_not_be_written_is_one_line(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
     finally:
         tmp_path.chmod(0o755)
-
-
-class Payload:
-    """What runs when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.path,)
 
 
 @pytest.mark.parametrize(

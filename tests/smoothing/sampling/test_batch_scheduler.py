@@ -3,15 +3,14 @@
 import threading
 import time
 from concurrent.futures import CancelledError, wait
-from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
+from smoothing.classifiers import make_inputs, without_seconds
 from smoothing.small_models import Counting
 from torch import Tensor, nn
 
-from ellzero.smoothing import Certified, CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
+from ellzero.smoothing import CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
 from ellzero.smoothing.errors import ModelFailed, SchedulerClosed, SchedulerFull
 from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver
 from ellzero.smoothing.sampling.sampling_task import CertifyTask
@@ -44,27 +43,17 @@ def settings(n: int, seed: int = 1) -> CertifySettings:
     return CertifySettings.of(20, n, "0.01", seed, "never")
 
 
-def inputs(count: int) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(2)
-    return [torch.randint(0, 3, (8,), generator=generator) for _ in range(count)]
-
-
-def untimed(result: Any) -> Certified:
-    assert isinstance(result, Certified)
-    return replace(result, seconds=0.0)
-
-
 def test_callers_share_batches_and_get_what_they_would_alone() -> None:
     classifier, batches = classifier_of(Gate()), []
     waits: list[float] = []
     observer = SchedulerObserver(lambda samples, capacity: batches.append((samples, capacity)), waits.append)
     scheduler = BatchScheduler(classifier.sampler, 100, observer)
-    queries = [(x, settings(100 + 37 * seed, seed)) for seed, x in enumerate(inputs(12))]
+    queries = [(x, settings(100 + 37 * seed, seed)) for seed, x in enumerate(make_inputs(12, levels=3))]
     futures = [scheduler.submit([classifier.task(x, each)])[0] for x, each in queries]
     alone = classifier_of(Counting(8, 3))
     for future, (x, each) in zip(futures, queries, strict=True):
         (expected,) = alone.certify_many([x], each)
-        assert untimed(future.result(PATIENCE)) == untimed(expected)
+        assert without_seconds(future.result(PATIENCE)) == without_seconds(expected)
     scheduler.close()
     assert len(waits) == 12
     assert min(waits) >= 0
@@ -78,7 +67,7 @@ def test_noises_of_different_kinds_share_batches() -> None:
     classifier = SmoothedClassifier(model, NOISE, 3, batch_size=256)
     scheduler = BatchScheduler(classifier.sampler, 10)
     tasks = [
-        CertifyTask(classifier.levels(inputs(1)[0]), noise, 3, settings(50))
+        CertifyTask(classifier.levels(make_inputs(1, levels=3)[0]), noise, 3, settings(50))
         for noise in (NOISE, GaussianNoise("1/2", k=3), DiscreteNoise(3, "0.4"))
     ]
     results = [future.result(PATIENCE) for future in scheduler.submit(list(tasks))]
@@ -89,7 +78,7 @@ def test_noises_of_different_kinds_share_batches() -> None:
 def test_a_short_vote_does_not_wait_for_a_long_one() -> None:
     classifier = classifier_of(Gate(), 64)
     scheduler = BatchScheduler(classifier.sampler, 10)
-    long, short = inputs(2)
+    long, short = make_inputs(2, levels=3)
     (slow,) = scheduler.submit([classifier.task(long, settings(2_000_000))])
     (fast,) = scheduler.submit([classifier.task(short, settings(100))])
     fast.result(PATIENCE)
@@ -101,9 +90,9 @@ def test_a_short_vote_does_not_wait_for_a_long_one() -> None:
 def test_a_cancelled_vote_ends_and_makes_room() -> None:
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 1)
-    (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10_000_000))])
+    (future,) = scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(10_000_000))])
     with pytest.raises(SchedulerFull, match="1 inputs are in progress, and the limit is 1"):
-        scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
+        scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(10))])
     assert scheduler.votes_open > 0
     future.cancel()
     with pytest.raises(CancelledError):
@@ -112,7 +101,7 @@ def test_a_cancelled_vote_ends_and_makes_room() -> None:
         if not len(scheduler):
             break
         threading.Event().wait(0.01)
-    (again,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
+    (again,) = scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(10))])
     assert again.result(PATIENCE).n == 10
     scheduler.close()
 
@@ -122,9 +111,9 @@ def test_a_full_scheduler_accepts_all_tasks_of_a_request_or_none() -> None:
     classifier = classifier_of(model)
     scheduler = BatchScheduler(classifier.sampler, 3)
     model.open.clear()
-    scheduler.submit([classifier.task(x, settings(10)) for x in inputs(2)])
+    scheduler.submit([classifier.task(x, settings(10)) for x in make_inputs(2, levels=3)])
     with pytest.raises(SchedulerFull):
-        scheduler.submit([classifier.task(x, settings(10)) for x in inputs(2)])
+        scheduler.submit([classifier.task(x, settings(10)) for x in make_inputs(2, levels=3)])
     assert len(scheduler) == 2
     model.open.set()
     scheduler.close()
@@ -137,14 +126,14 @@ def test_an_input_on_which_the_model_fails_harms_no_other() -> None:
     model.open.clear()
     certain = DiscreteNoise(3, "999999/1000000")  # so that the threes stay
     bad = CertifyTask(torch.full((8,), 3, dtype=torch.uint8), certain, 3, settings(50))
-    good = [classifier.task(x, settings(300)) for x in inputs(3)]
+    good = [classifier.task(x, settings(300)) for x in make_inputs(3, levels=3)]
     futures = scheduler.submit([good[0], bad, *good[1:]])
     model.open.set()
     wait(futures, PATIENCE)
     with pytest.raises(ModelFailed, match="all threes"):
         futures[1].result(0)
-    (expected,) = classifier_of(Counting(8, 3)).certify_many([inputs(3)[0]], settings(300))
-    assert untimed(futures[0].result(0)) == untimed(expected)
+    (expected,) = classifier_of(Counting(8, 3)).certify_many([make_inputs(3, levels=3)[0]], settings(300))
+    assert without_seconds(futures[0].result(0)) == without_seconds(expected)
     assert all(futures[place].result(0).n == 300 for place in (2, 3))
     scheduler.close()
 
@@ -152,12 +141,12 @@ def test_an_input_on_which_the_model_fails_harms_no_other() -> None:
 def test_open_tasks_fail_when_the_scheduler_closes() -> None:
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 10)
-    (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(10_000_000))])
+    (future,) = scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(10_000_000))])
     scheduler.close()
     with pytest.raises(SchedulerClosed):
         future.result(PATIENCE)
     with pytest.raises(SchedulerClosed):
-        scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
+        scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(10))])
 
 
 def test_a_scheduler_closes_soon_although_its_model_fails() -> None:
@@ -173,7 +162,7 @@ def test_a_scheduler_closes_soon_although_its_model_fails() -> None:
 
     classifier = classifier_of(Failing())
     scheduler = BatchScheduler(classifier.sampler, 200)
-    futures = scheduler.submit([classifier.task(x, settings(10_000)) for x in inputs(100)])
+    futures = scheduler.submit([classifier.task(x, settings(10_000)) for x in make_inputs(100, levels=3)])
     assert started.wait(PATIENCE)
     scheduler.close()
     assert len(calls) < 20
@@ -186,13 +175,13 @@ def test_a_retired_scheduler_finishes_its_tasks_and_accepts_no_more() -> None:
     gate.open.clear()
     classifier = classifier_of(gate)
     scheduler = BatchScheduler(classifier.sampler, 10)
-    (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(5_000))])
+    (future,) = scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(5_000))])
     scheduler.retire()
     with pytest.raises(SchedulerClosed):
-        scheduler.submit([classifier.task(inputs(1)[0], settings(10))])
+        scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(10))])
     gate.open.set()
-    (expected,) = classifier_of(Counting(8, 3)).certify_many(inputs(1), settings(5_000))
-    assert untimed(future.result(PATIENCE)) == untimed(expected)
+    (expected,) = classifier_of(Counting(8, 3)).certify_many(make_inputs(1, levels=3), settings(5_000))
+    assert without_seconds(future.result(PATIENCE)) == without_seconds(expected)
     scheduler.close()
     assert len(scheduler) == 0
 
@@ -213,12 +202,12 @@ def test_a_model_that_failed_once_is_run_again() -> None:
             return result
 
     classifier = classifier_of(Moody())
-    (x,) = inputs(1)
+    (x,) = make_inputs(1, levels=3)
     with pytest.raises(ModelFailed):
         next(classifier.certify_many([x], settings(500)))
     (again,) = classifier.certify_many([x], settings(500))
     (expected,) = classifier_of(Counting(8, 3)).certify_many([x], settings(500))
-    assert untimed(again) == untimed(expected)
+    assert without_seconds(again) == without_seconds(expected)
 
 
 def test_a_task_whose_stopping_rule_fails_harms_no_other() -> None:
@@ -228,7 +217,7 @@ def test_a_task_whose_stopping_rule_fails_harms_no_other() -> None:
 
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 10)
-    xs = inputs(3)
+    xs = make_inputs(3, levels=3)
     broken = Broken(classifier.levels(xs[0]), NOISE, 3, settings(50))
     futures = scheduler.submit([classifier.task(xs[1], settings(50)), broken, classifier.task(xs[2], settings(50))])
     with pytest.raises(ArithmeticError, match="it does not add up"):
@@ -244,7 +233,7 @@ def test_a_task_that_can_never_go_on_is_ended() -> None:
 
     classifier = classifier_of(Gate())
     scheduler = BatchScheduler(classifier.sampler, 10)
-    (future,) = scheduler.submit([Stuck(classifier.levels(inputs(1)[0]), NOISE, 3, settings(50))])
+    (future,) = scheduler.submit([Stuck(classifier.levels(make_inputs(1, levels=3)[0]), NOISE, 3, settings(50))])
     with pytest.raises(ArithmeticError, match="a vote that cannot go on"):
         future.result(PATIENCE)
     scheduler.close()
@@ -258,7 +247,7 @@ def test_a_model_that_would_end_the_process_ends_its_votes_only() -> None:
     classifier = classifier_of(Quitting())
     scheduler = BatchScheduler(classifier.sampler, 10)
     for _ in range(2):
-        (future,) = scheduler.submit([classifier.task(inputs(1)[0], settings(50))])
+        (future,) = scheduler.submit([classifier.task(make_inputs(1, levels=3)[0], settings(50))])
         with pytest.raises(ModelFailed, match="the model raised KeyboardInterrupt"):
             future.result(PATIENCE)
     scheduler.close()

@@ -145,7 +145,7 @@ class WorkerFactory:
 
 
 def check_fit(card: ModelCard, data: DataSet, levels: int, uri: str) -> None:
-    """Raise unless the model can take the inputs, and noise of so many levels suits them."""
+    """Raise unless model, inputs and a noise of so many levels fit together."""
     if data.shape != card.shape:
         raise BadData(uri, f"has inputs of shape {data.shape}, and the model takes {card.shape}")
     if data.levels != levels:

@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 # How many inputs may be open at once, so that a batch can be filled.
 _MOST_OPEN = 64
-# One allocation of more than 32 MB is returned to the system after use and faulted in anew for every batch.
+# One allocation of more than 32 MB is returned to the system after use and faulted in again for every batch.
 _LARGEST_TENSOR = 24_000_000
 _CPU_BUDGET = 512_000_000
 _DEVICE_SHARE = 0.4
@@ -179,7 +179,7 @@ class NoisySampler:
         samples = tensors[0].clone() if len(tensors) == 1 else torch.cat(tensors)
         count = len(samples)
         if self.options.compile and self._batch_size is not None and count < self._batch_size:
-            # A compiled model is compiled anew for every other shape.
+            # A model is compiled again for every new shape.
             samples = torch.cat([samples, samples[:1].expand(self._batch_size - count, *samples.shape[1:])])
         return self.forward(samples)[:count].argmax(1).cpu()
 
