@@ -19,7 +19,7 @@ from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.results import Certified, Predicted
 from ellzero.smoothing.sampling.reach import explain_unreachable
-from ellzero.smoothing.sampling.sampler import NoisySampler, Options
+from ellzero.smoothing.sampling.sampler import NoisySampler, SamplerOptions
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 from ellzero.smoothing.sampling.stopping_rules import Stopping
 
@@ -57,7 +57,7 @@ class SmoothedClassifier:
         self.noise: NoiseFamily = DiscreteNoise.of(noise) if isinstance(noise, Noise) else noise
         self.num_classes = read_integer(num_classes, "num_classes", 2)
         self.device = find_device(device)
-        options = Options(
+        options = SamplerOptions(
             feed=Feed.of(feed),
             preprocess=preprocess,
             batch_size=None if batch_size is None else read_integer(batch_size, "batch_size", 1),

@@ -179,3 +179,20 @@ def test_a_factory_gets_the_config_and_may_refuse_it(tmp_path: Path, factories: 
     line = refusal(factory_model(tmp_path, name, depth=3), (name,))
     assert line == f"architecture {name} cannot be built: make() got an unexpected keyword argument 'depth'"
     assert "has weights that do not fit" in refusal(factory_model(tmp_path, name, hidden=9), (name,))
+
+
+@pytest.mark.parametrize("error", ["KeyError('scale')", "ValueError('not\\nthese')", "TypeError()"])
+def test_a_network_whose_own_code_fails_to_load_weights_is_one_line(
+    tmp_path: Path, factories: Callable[[str], str], error: str
+) -> None:
+    """The card can be read and the network built: only loading shows that the model cannot be used."""
+    name = factories(
+        "class Network(nn.Linear):\n"
+        "    def load_state_dict(self, *arguments, **options):\n"
+        f"        raise {error}\n"
+        "def make(*, shape, num_classes, levels):\n"
+        "    return Network(4, num_classes)\n"
+    )
+    path = factory_model(tmp_path, f"{name}:make")
+    assert ModelFile.read(path).card.architecture == f"{name}:make"
+    assert refusal(path, (f"{name}:make",)).startswith(f"{path} has weights that do not fit {name}:make: ")

@@ -35,7 +35,7 @@ _MOST_DEVICE_SAMPLES = 8_192
 
 
 @dataclass(frozen=True)
-class Options:
+class SamplerOptions:
     """How a model is run. ``batch_size`` None: as memory allows."""
 
     feed: Feed = Feed.SCALED
@@ -57,7 +57,9 @@ class StoppingRuleFailed(Exception):
 class NoisySampler:
     """Runs one model on one device for any number of tasks, each with its own noise."""
 
-    def __init__(self, model: nn.Module, levels: int, classes: int, device: torch.device, options: Options) -> None:
+    def __init__(
+        self, model: nn.Module, levels: int, classes: int, device: torch.device, options: SamplerOptions
+    ) -> None:
         self.levels, self.classes, self.device, self.options = levels, classes, device, options
         self._model = model.to(device)
         if options.channels_last:
