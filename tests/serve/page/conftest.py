@@ -1,4 +1,4 @@
-"""The page in a browser: one service and one browser for all tests, a fresh page for each."""
+"""The page in a browser: one service for all tests, one browser for each module, a fresh page for each test."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,13 +17,14 @@ def service() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser. Playwright keeps an event loop running meanwhile, in which other modules' tests could start none."""
     with launch_browser() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """What most tests share, since a browser keeps the scripts that it has compiled."""
     with browser.new_context() as shared:
