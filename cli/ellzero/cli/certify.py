@@ -13,12 +13,13 @@ from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.execution.executors import WorkerResources
 from ellzero.core.execution.placement import Placement, explain_interruption
 from ellzero.core.numbers import read_integer
+from ellzero.core.part_store import split_chunks
 from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, SavedModel, find_model, load_model
-from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, split_chunks, votes_per_second
+from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, votes_per_second
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.reach import explain_unreachable
 from ellzero.smoothing.sampling.sampling_task import CertifySettings

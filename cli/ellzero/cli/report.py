@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from ellzero.cli.parameters import Command, IntegerParam
-from ellzero.core.errors import MissingExtra
+from ellzero.core.errors import BadResults, MissingExtra
 from ellzero.core.numbers import read_integer
 from ellzero.core.progress import notify
-from ellzero.smoothing.errors import BadResults
 from ellzero.smoothing.noise.registry import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
 from ellzero.smoothing.runs.plots import plot_reports

@@ -10,6 +10,7 @@ The tree::
     ├── TreesError                            features, labels and trees, see `ellzero.trees.errors`
     ├── NameTaken (ValueError)                another job has that name, see `ellzero.precompute.errors`
     ├── UnknownJob (LookupError)              the cluster has no job of that name
+    ├── BadResults (ValueError)               results of a run that belong to another one, or cannot be read
     ├── StorageFailed                         files that could not be read or written
     ├── ClusterUnreachable (ConnectionError)  no Ray cluster at that address
     ├── ClusterRefused (RuntimeError)         a Ray cluster that answered with an error
@@ -24,6 +25,7 @@ Constructors take positional arguments only, so that an error survives pickling 
 from fractions import Fraction
 
 from ellzero.core.install_hint import install_hint
+from ellzero.core.text import escape_line, hide_credentials
 
 
 class EllzeroError(Exception):
@@ -84,6 +86,19 @@ class StorageFailed(EllzeroError):
 
     def __str__(self) -> str:
         return f"{self.uri}: {self.reason}"
+
+
+class BadResults(EllzeroError, ValueError):
+    """The results at ``place`` cannot be used, because of ``reason``, which is shown in full."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        place, reason = hide_credentials(place), hide_credentials(reason)
+        super().__init__(place, reason)
+        self.place = place
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return escape_line(f"{self.place} {self.reason}", 20_000)
 
 
 class ClusterUnreachable(EllzeroError, ConnectionError):

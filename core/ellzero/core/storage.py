@@ -17,7 +17,7 @@ from uuid import uuid4
 from pyarrow import ArrowException, fs
 
 from ellzero.core.errors import StorageFailed
-from ellzero.core.text import first_line
+from ellzero.core.text import first_line, hide_credentials
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,7 +26,6 @@ _SCRATCH = re.compile(r"\.ellzero-[0-9a-f]{32}\.(tmp|run)")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 # Days after which files left by a killed writer are certainly no longer in use.
 _SCRATCH_DAYS = {".tmp": 1, ".run": 90}
-_SECRET = re.compile(r"(?<=://)[^/@]*@")
 # These show an object only once it has been uploaded whole; elsewhere a file is written under another name and moved.
 _OBJECT_STORES = tuple(
     getattr(fs, name) for name in ("S3FileSystem", "GcsFileSystem", "AzureFileSystem") if hasattr(fs, name)
@@ -37,13 +36,13 @@ class Folder:
     """The files under one URI: a local path, ``s3://bucket/prefix``, or whatever else pyarrow can open."""
 
     def __init__(self, uri: str) -> None:
-        self.uri = _SECRET.sub("", uri)  # as it is shown
+        self.uri = hide_credentials(uri)  # as it is shown
         self._full_uri = uri
         if _URI.match(uri):
             try:
                 self._fs, self._path = fs.FileSystem.from_uri(uri)
             except (ArrowException, OSError, ValueError) as error:
-                reason = _SECRET.sub("", _reason(error))
+                reason = hide_credentials(_reason(error))
                 raise StorageFailed(self.uri, f"no such file system: {reason}") from None
         else:
             self._fs, self._path = fs.LocalFileSystem(), str(Path(uri).expanduser().absolute())

@@ -1,5 +1,9 @@
 """Numbers, durations and errors as text for people."""
 
+import re
+
+_SECRET = re.compile(r"(?<=://)[^/@]*@")
+
 
 def format_duration(seconds: float) -> str:
     """A duration rounded to one unit: "2 minutes"."""
@@ -22,3 +26,8 @@ def escape_line(text: str, limit: int = 500) -> str:
 def first_line(error: BaseException) -> str:
     """The first line of an error's message; its class name if the message is empty."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def hide_credentials(text: str) -> str:
+    """The text without the user names and passwords of its URIs."""
+    return _SECRET.sub("", text)

@@ -10,18 +10,13 @@ The tree, below `ellzero.core.errors.EllzeroError`::
     ├── SchedulerFull, SchedulerClosed    too many open inputs; a scheduler that is shutting down
     ├── UnknownModel (LookupError)        no model, or no architecture, has this name
     ├── BadModelFile (ValueError)         a file that is not a model of ellzero, or cannot be used
-    ├── BadData (ValueError)              a data set that cannot be read
-    └── BadResults (ValueError)           results that do not belong to the run, or cannot be read
+    └── BadData (ValueError)              a data set that cannot be read
 
 Constructors take positional arguments only, so that an error survives pickling on its way back from a worker.
 """
 
-import re
-
 from ellzero.core.errors import EllzeroError
-from ellzero.core.text import escape_line
-
-_SECRET = re.compile(r"(?<=://)[^/@]*@")
+from ellzero.core.text import escape_line, hide_credentials
 
 
 class SmoothingError(EllzeroError):
@@ -111,7 +106,7 @@ class _Unusable(SmoothingError, ValueError):
     """The file or folder at ``place`` cannot be used, because of ``reason``."""
 
     def __init__(self, place: str, reason: str) -> None:
-        place, reason = _SECRET.sub("", place), _SECRET.sub("", reason)
+        place, reason = hide_credentials(place), hide_credentials(reason)
         super().__init__(place, reason)
         self.place = place
         self.reason = reason
@@ -126,13 +121,6 @@ class BadModelFile(_Unusable):
 
 class BadData(_Unusable):
     """The data set at ``place`` cannot be read, because of ``reason``."""
-
-
-class BadResults(_Unusable):
-    """The results at ``place`` cannot be used, because of ``reason``, which is shown in full."""
-
-    def __str__(self) -> str:
-        return escape_line(f"{self.place} {self.reason}", 20_000)
 
 
 class UnreachableRadiusWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""Runs over a data set: chunks of inputs, and workers that check model and data."""
+"""Runs over a data set: workers check model and data."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from smoothing.run_files import model_and_data, retrain, write_inputs
 from ellzero.smoothing import CertifySettings
 from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.files import load_model
-from ellzero.smoothing.runs.dataset_run import DatasetRun, DataSource, WorkerFactory, split_chunks
+from ellzero.smoothing.runs.dataset_run import DatasetRun, DataSource, WorkerFactory
 
 
 @pytest.mark.parametrize(("name", "error"), [("model", BadModelFile), ("data set", BadData)])
@@ -39,15 +39,3 @@ def test_a_worker_refuses_a_model_or_data_other_than_the_run_s(
         write_inputs(data, seed=2)
     with pytest.raises(error, match=f"is not the {name} that this run began with"):
         factory()
-
-
-@pytest.mark.parametrize(
-    ("missing", "expected"),
-    [
-        (range(40), [range(16), range(16, 32), range(32, 40)]),
-        ([3, 4, 15, 16, 17, 40], [range(3, 5), range(15, 16), range(16, 18), range(40, 41)]),
-        ([], []),
-    ],
-)
-def test_missing_inputs_are_split_into_chunks_of_consecutive_ones(missing: list[int], expected: list[range]) -> None:
-    assert split_chunks(missing) == expected

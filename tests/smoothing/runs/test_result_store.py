@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from s3_server import S3Place
 
+from ellzero.core.errors import BadResults
 from ellzero.smoothing import Certified
-from ellzero.smoothing.errors import BadResults
 from ellzero.smoothing.runs.result_store import ResultStore
 
 RUN = {"n": 100, "noise": {"family": "discrete", "k": 1}, "seed": 5}

@@ -1,7 +1,7 @@
 """Certifying a data set: what decides a run's results, and how a worker certifies chunks of inputs."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
 
-_CHUNK_INPUTS = 16
 _PROBE_VOTES = 256
 
 
@@ -156,18 +155,6 @@ def check_fit(card: ModelCard, data: DataSet, levels: int, uri: str) -> None:
     wrong = int(data.labels.max(initial=0))
     if wrong >= card.num_classes:
         raise BadData(uri, f"has the class {wrong}, and the model knows {card.num_classes} classes")
-
-
-def split_chunks(indices: Iterable[int]) -> list[range]:
-    """Split inputs into chunks of consecutive ones."""
-    chunks: list[range] = []
-    for index in sorted(indices):
-        last = chunks[-1] if chunks else None
-        if last is not None and last.stop == index and index % _CHUNK_INPUTS:
-            chunks[-1] = range(last.start, index + 1)
-        else:
-            chunks.append(range(index, index + 1))
-    return chunks
 
 
 def certify_chunks(

@@ -1,27 +1,13 @@
-"""The results of a run over a data set: Parquet files in a folder, and ``run.json``, which describes the run.
+"""The certificates of a run over a data set, stored as in `ellzero.core.part_store`."""
 
-Each file holds the results of consecutive inputs, is named by the first and last of them, and appears complete or not
-at all. So file names show which inputs are missing, writing a file twice changes nothing, and a run can be resumed.
-"""
-
-import hashlib
-import io
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from ellzero.core.storage import Folder
-from ellzero.smoothing.errors import BadResults
+from ellzero.core.part_store import PartStore
 from ellzero.smoothing.results import Certified
 
-_MANIFEST = "run.json"
-_PART = re.compile(r"part-(\d{9})-(\d{9})\.parquet", re.ASCII)
-_VERSION = 1
-_RUN = b"ellzero run"
 SCHEMA = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),
@@ -44,102 +30,15 @@ SCHEMA = pa.schema(
 )
 
 
-class ResultStore:
-    """The results in a folder. ``stamp`` identifies the run that writes; `begin` sets it."""
+class ResultStore(PartStore):
+    """The certificates in a folder."""
 
     def __init__(self, uri: str, stamp: str = "") -> None:
-        self.folder, self.stamp = Folder(uri), stamp
-
-    @property
-    def uri(self) -> str:
-        return self.folder.uri
-
-    def manifest(self) -> dict[str, Any] | None:
-        """The description of the run; None if the folder has no run yet."""
-        try:
-            read = json.loads(self.folder.read(_MANIFEST))
-        except FileNotFoundError:
-            return None
-        except ValueError as error:
-            raise BadResults(f"{self.uri}/{_MANIFEST}", "is damaged") from error
-        if not isinstance(read, dict) or read.get("format") != "ellzero results":
-            raise BadResults(self.uri, "holds no results of ellzero")
-        if read.get("version", 0) > _VERSION:
-            raise BadResults(self.uri, "was written by a later version of ellzero")
-        return {str(key): value for key, value in read.items() if key not in ("format", "version")}
-
-    def begin(self, run: Mapping[str, Any]) -> None:
-        """Write the description of the run; raise if the folder has another run."""
-        manifest = self.manifest()
-        if manifest is None:
-            if any(_PART.fullmatch(name) for name in self.folder.files()):
-                raise BadResults(self.uri, f"has result files, but no {_MANIFEST} that describes their run")
-            self.folder.prepare()
-            content = {"format": "ellzero results", "version": _VERSION, **run}
-            self.folder.write(_MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
-            manifest = self.manifest() or {}  # another run may have written its own at the same time
-        differences = _list_differences(manifest, run)
-        if differences:
-            advice = "give another --out, or --overwrite to replace it"
-            raise BadResults(self.uri, f"holds another run: {'; '.join(differences)}; {advice}")
-        self.stamp = _stamp(run)
-
-    def clear(self) -> None:
-        """Remove the results of any run in the folder: result files, then ``run.json``, and no other file."""
-        if self.manifest() is None:
-            return
-        self.folder.remove([name for name in self.folder.files() if _PART.fullmatch(name)])
-        self.folder.remove([_MANIFEST])
-
-    def present(self) -> set[int]:
-        """The indices of the inputs that have a result."""
-        return {index for first, last in self._list_ranges() for index in range(first, last + 1)}
+        super().__init__(uri, SCHEMA, stamp)
 
     def write(self, rows: Sequence[tuple[int, int, Certified]]) -> str:
         """Write the results of consecutive inputs, as (index, label, result), and return the name of their file."""
-        name = f"part-{rows[0][0]:09d}-{rows[-1][0]:09d}.parquet"
-        schema = SCHEMA.with_metadata({_RUN: self.stamp})
-        table = pa.Table.from_pylist([_row(*row) for row in rows], schema=schema)
-        content = io.BytesIO()
-        pq.write_table(table, content, compression="zstd")
-        self.folder.write(name, content.getvalue())
-        return name
-
-    def table(self) -> pa.Table:
-        """All results, each input once, in the order of the inputs. Raises if a file belongs to another run."""
-        tables = []
-        stamp = _stamp(self.manifest() or {}).encode()
-        for first, last in self._list_ranges():
-            name = f"part-{first:09d}-{last:09d}.parquet"
-            try:
-                table = pq.read_table(pa.BufferReader(self.folder.read(name)))
-                written_by = (table.schema.metadata or {}).get(_RUN)
-                table = table.cast(SCHEMA)
-            except (pa.ArrowException, FileNotFoundError, ValueError) as error:
-                raise BadResults(
-                    f"{self.uri}/{name}", "is damaged; remove it and run the same command again"
-                ) from error
-            if written_by != stamp:
-                raise BadResults(f"{self.uri}/{name}", "belongs to another run; remove it and run the command again")
-            if table["index"].to_pylist() != list(range(first, last + 1)):
-                raise BadResults(f"{self.uri}/{name}", "does not hold the inputs that its name says")
-            tables.append(table)
-        if not tables:
-            raise BadResults(self.uri, "holds no results yet")
-        rows = pa.concat_tables(tables).sort_by("index")
-        indices = rows["index"].to_pylist()
-        first_rows = [row for row, index in enumerate(indices) if row == 0 or indices[row - 1] != index]
-        return rows.take(first_rows)
-
-    def _list_ranges(self) -> list[tuple[int, int]]:
-        """The first and last input of each file."""
-        names = (_PART.fullmatch(name) for name in self.folder.files())
-        return sorted((int(name[1]), int(name[2])) for name in names if name is not None)
-
-
-def _stamp(run: Mapping[str, Any]) -> str:
-    """Identifies a run in the files that it writes: another run may replace ``run.json`` in the meantime."""
-    return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
+        return self.write_rows([_row(*row) for row in rows])
 
 
 def _row(index: int, label: int, result: Certified) -> dict[str, Any]:
@@ -159,17 +58,3 @@ def _row(index: int, label: int, result: Certified) -> dict[str, Any]:
         "d": result.d,
         "seconds": result.seconds,
     }
-
-
-def _list_differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Every value that differs, in full, by its dotted name."""
-    lines = []
-    for key, value in here.items():
-        other = there.get(key)
-        if isinstance(value, Mapping) and isinstance(other, Mapping):
-            lines += _list_differences(other, value, f"{prefix}{key}.")
-            missing = sorted(other.keys() - value.keys())
-            lines += [f"{prefix}{key}.{name} is {json.dumps(other[name])} there and missing here" for name in missing]
-        elif other != value:
-            lines.append(f"{prefix}{key} is {json.dumps(other)} there and {json.dumps(value)} here")
-    return lines
