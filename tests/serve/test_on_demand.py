@@ -16,8 +16,8 @@ from ellzero.certificates import Noise, radius
 from ellzero.serve import ServeSettings, create_app
 from ellzero.serve.lookup.request_models import ThresholdsRequest
 from ellzero.serve.lookup.service import LookupService
-from ellzero.serve.platform import deadline
 from ellzero.serve.platform.metrics import Metrics
+from ellzero.serve.platform.middleware import start_deadline
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.tables import Table
 
@@ -82,7 +82,7 @@ def waiting_service() -> LookupService:
 
 
 async def thresholds_of(service: LookupService, r_max: int, alpha: str) -> int:
-    deadline.start(2)
+    start_deadline(2)
     found = await service.thresholds(ThresholdsRequest(k=1, alpha=alpha, r_max=r_max))
     return len(found.column.rows)
 

@@ -24,8 +24,8 @@ from serve.voting_models import CLASSES, FACTORY, NOISE, SHAPE, add_digits, add_
 
 from ellzero.certificates import InvalidInput
 from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnded, ProblemReply, UnsendableValue
-from ellzero.serve.platform import deadline
 from ellzero.serve.platform.metrics import Metrics
+from ellzero.serve.platform.middleware import start_deadline
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.settings import ServeSettings
@@ -686,7 +686,7 @@ def test_what_loads_longer_than_a_request_may_take_goes_on_for_the_next_one() ->
         loaded.append(1)
 
     async def ask() -> None:
-        deadline.start(0.05)
+        start_deadline(0.05)
         with pytest.raises(HttpProblem) as refused:
             await ThreadPool(1, 0.05).run_aside(load)
         assert (refused.value.status, refused.value.kind) == (503, "timeout")

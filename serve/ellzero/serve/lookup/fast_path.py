@@ -20,7 +20,7 @@ from ellzero.serve.platform.field_types import MOST_CHARACTERS
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.requests import parse_query
-from ellzero.serve.platform.serialization import JsonResponse
+from ellzero.serve.platform.responses import JsonResponse
 
 RADIUS_PATH = "/v1/radius"
 _P_IN_DIGITS = re.compile(rf"(?:^|&)p=([0-9./]{{1,{MOST_CHARACTERS}}})(?=&|$)".encode())

@@ -1,4 +1,4 @@
-"""The routes of lookups: each reads a request, asks the service, and writes the answer."""
+"""The routes of lookups: each reads a request, calls the service, and writes its answer."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -31,10 +31,9 @@ from ellzero.serve.lookup.request_models import (
 from ellzero.serve.lookup.service import LookupService
 from ellzero.serve.platform.field_types import NoParameters
 from ellzero.serve.platform.metrics import Metrics
-from ellzero.serve.platform.negotiation import choose_media_type
 from ellzero.serve.platform.openapi import BINARY, json_or_npy, problems
-from ellzero.serve.platform.requests import body_type, parse_query, read_body
-from ellzero.serve.platform.serialization import JSON, NPY, JsonResponse, read_values
+from ellzero.serve.platform.requests import body_type, choose_media_type, parse_query, parse_values, read_body
+from ellzero.serve.platform.responses import JSON, NPY, JsonResponse
 from ellzero.tables import ColumnResult, import_export
 from ellzero.tables.format import shard
 from ellzero.tables.lookup import queries
@@ -73,7 +72,7 @@ def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
         """
         if body_type(request) == "npy":
             query = RadiiArrayRequest.model_validate(parse_query(request.scope["query_string"]))
-            values = read_values(await read_body(request), counts=query.n is not None)
+            values = parse_values(await read_body(request), counts=query.n is not None)
             metrics.batch_values.observe(len(values))
             result = await service.radii_array(query, values)
             metrics.count_answer(result.source)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ellzero.serve.page.limits import write_limits_module
-from ellzero.serve.platform.negotiation import takes_coding
+from ellzero.serve.platform.requests import accepts_coding
 from ellzero.serve.settings import ServeSettings
 
 STATIC = Path(__file__).parent / "static"
@@ -55,7 +55,7 @@ class Asset:
         headers |= _SECURITY | (extra or {})
         if request.headers.get("if-none-match") == self._tag:
             return Response(status_code=304, headers=headers)
-        if takes_coding(request.headers.get("accept-encoding", ""), "gzip"):
+        if accepts_coding(request.headers.get("accept-encoding", ""), "gzip"):
             headers["content-encoding"] = "gzip"
             return Response(self._compressed, headers=headers, media_type=self._type)
         return Response(gzip.decompress(self._compressed), headers=headers, media_type=self._type)

@@ -1,16 +1,17 @@
-"""Middleware for every request. Plain ASGI: wrapping requests and responses would halve the throughput."""
+"""Middleware for every request, and the request's deadline. Plain ASGI: wrapped requests would halve the throughput."""
 
 import asyncio
 import logging
 import re
 import time
+from contextvars import ContextVar
 from itertools import count
+from math import inf
 from os import urandom
 
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ellzero.serve.platform import deadline
 from ellzero.serve.platform.lifecycle import Lifecycle
 from ellzero.serve.platform.logs import AccessLog
 from ellzero.serve.platform.metrics import Metrics
@@ -25,6 +26,22 @@ _PROCESS = urandom(6).hex().encode()
 _NUMBERS = count()
 _UNMATCHED = "unmatched"
 _HEALTH = ("/healthz", "/readyz")
+_DEADLINE: ContextVar[float] = ContextVar("ellzero_request_deadline", default=inf)
+
+
+def start_deadline(seconds: float) -> None:
+    """Set the deadline of this task's request, which is one for all the work that is done for it."""
+    _DEADLINE.set(time.monotonic() + seconds)
+
+
+def get_deadline() -> float:
+    """Return the request's deadline on the monotonic clock; infinity outside of requests."""
+    return _DEADLINE.get()
+
+
+def get_remaining_seconds() -> float:
+    """Return the seconds until the request's deadline."""
+    return _DEADLINE.get() - time.monotonic()
 
 
 class ObservabilityMiddleware:
@@ -92,7 +109,7 @@ class LimitsMiddleware:
         if self._in_progress >= self._most_at_once and scope["path"] not in _HEALTH:
             raise HttpProblem(503, "too many requests are in progress", headers={"retry-after": "1"})
         self._check_length(scope)
-        deadline.start(self._timeout)
+        start_deadline(self._timeout)
         self._in_progress += 1
         try:
             if scope["method"] in ("GET", "HEAD"):
@@ -107,7 +124,7 @@ class LimitsMiddleware:
 
         async def timed_receive() -> Message:
             try:
-                async with asyncio.timeout(deadline.remaining()):
+                async with asyncio.timeout(get_remaining_seconds()):
                     return await receive()
             except TimeoutError:
                 raise HttpProblem(408, f"the request did not arrive within {self._timeout:g} seconds") from None

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from ellzero.core.schemas import Problem
 from ellzero.serve.platform.problems import MEDIA_TYPE
 from ellzero.serve.platform.requests import check_query
-from ellzero.serve.platform.serialization import JSON, NPY
+from ellzero.serve.platform.responses import JSON, NPY
 
 BINARY = {"schema": {"type": "string", "format": "binary"}}
 _ALWAYS = (422, 500, 503)

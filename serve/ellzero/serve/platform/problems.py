@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import Problem
-from ellzero.serve.platform.serialization import JsonResponse
+from ellzero.serve.platform.responses import JsonResponse
 
 _TITLES = {
     400: "Malformed request",

@@ -1,20 +1,24 @@
-"""Reading requests: query strings, bodies, and the content types of bodies."""
+"""Reading requests: query strings, bodies of JSON or `.npy`, and what the client accepts."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 from urllib.parse import unquote_plus
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from ellzero.core.npy import read_npy
 from ellzero.serve.platform.problems import HttpProblem, problem_of
-from ellzero.serve.platform.serialization import JSON, NPY
+from ellzero.serve.platform.responses import JSON, NPY
 
 _MOST_QUERY_BYTES = 8_192
 
 
 async def check_query(request: Request) -> None:
-    """Refuse a malformed query, or a parameter that is given twice. A FastAPI dependency: it would take the last."""
+    """Refuse a malformed query, or a parameter that occurs twice, of which FastAPI would take the last."""
     parse_query(request.scope["query_string"])
 
 
@@ -70,3 +74,49 @@ def parse_json(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise HttpProblem(400, f"the body is not JSON: {error}") from None
+
+
+def parse_values(body: bytes, counts: bool) -> NDArray[Any]:
+    """Parse a `.npy` body of probabilities, or of counts."""
+    dtype = np.dtype(np.int64 if counts else np.float64)
+    allowed = f"a one-dimensional .npy file of {dtype} (float64 probabilities, or int64 counts if n is given)"
+    return read_npy(body, dtype=dtype, dimensions=1, allowed=allowed)
+
+
+def choose_media_type(accept: str | None, offered: Sequence[str]) -> str:
+    """Return the offered type of highest quality in an Accept header, the first of equals; 406 if none is accepted."""
+    if not accept:
+        return offered[0]
+    ranges = [_parse_range(part) for part in accept.split(",")]
+    best = max(offered, key=lambda kind: _quality_of_type(kind, ranges))
+    if _quality_of_type(best, ranges) <= 0:
+        raise HttpProblem(406, f"this route offers {', '.join(offered)}", available=list(offered))
+    return best
+
+
+def accepts_coding(accept: str, coding: str) -> bool:
+    """Return whether an Accept-Encoding header allows a coding, by name or by "*"; a quality of 0 refuses it."""
+    return _quality((coding, "*"), [_parse_range(part) for part in accept.split(",")]) > 0
+
+
+def _parse_range(part: str) -> tuple[str, float]:
+    """Return a type or coding and its quality; one that is not a number is 0."""
+    kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
+    quality = next((text[2:] for text in parameters if text.startswith("q=")), "1")
+    try:
+        return kind, min(max(float(quality), 0.0), 1.0)
+    except ValueError:
+        return kind, 0.0
+
+
+def _quality_of_type(kind: str, ranges: list[tuple[str, float]]) -> float:
+    return _quality((kind, f"{kind.split('/')[0]}/*", "*/*"), ranges)
+
+
+def _quality(patterns: Sequence[str], ranges: list[tuple[str, float]]) -> float:
+    """Return the quality of the first, most specific pattern that the header has."""
+    for pattern in patterns:
+        matching = [quality for name, quality in ranges if name == pattern]
+        if matching:
+            return max(matching)
+    return 0.0

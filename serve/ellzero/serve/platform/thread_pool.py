@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ellzero.core.cancellation import cancel_when
 from ellzero.core.errors import Stopped
-from ellzero.serve.platform import deadline
+from ellzero.serve.platform.middleware import get_deadline, get_remaining_seconds
 from ellzero.serve.platform.problems import HttpProblem
 
 T = TypeVar("T")
@@ -26,14 +26,14 @@ class ThreadPool:
         self._closing = False
 
     def close(self) -> None:
-        """Shut the threads down: work that has not begun is dropped, and running work stops soon."""
+        """Shut the threads down: work that has not started is dropped, and running work stops soon."""
         self._closing = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run work for one request."""
         try:
-            return await self._wait(self._start(deadline.until(), partial(work, *arguments)))
+            return await self._wait(self._start(get_deadline(), partial(work, *arguments)))
         except Stopped:
             raise self._timeout_problem() from None
 
@@ -55,7 +55,7 @@ class ThreadPool:
                     await self._wait(asyncio.shield(shared))
                 continue
             begin()
-            # Other requests may join, so it has a deadline of its own and not that of the request that began it.
+            # Other requests may join, so it has a deadline of its own and not that of the request that starts it.
             shared = self._start(monotonic() + self._seconds, work)
             self._shared[key] = shared
             shared.add_done_callback(partial(self._forget, key))
@@ -80,12 +80,12 @@ class ThreadPool:
         if self._shared.get(key) is shared:
             del self._shared[key]
         if not shared.cancelled():
-            shared.exception()  # whoever waits has it; here it only counts as retrieved
+            shared.exception()  # those who wait get it; this marks it as retrieved
 
     async def _wait(self, work: Awaitable[T]) -> T:
         """Wait until the request's deadline at most."""
         try:
-            async with asyncio.timeout(deadline.remaining()):
+            async with asyncio.timeout(get_remaining_seconds()):
                 return await work
         except TimeoutError:
             raise self._timeout_problem() from None

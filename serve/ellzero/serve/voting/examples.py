@@ -1,4 +1,4 @@
-"""A model's noise, and example inputs to try it on: what needs its card, but not its weights."""
+"""Example inputs to try a model on, which need its card but not its weights."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from ellzero.core.errors import InvalidInput
-from ellzero.serve.platform.field_types import Exact
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.smoothing.data.datasets import ArrayData, binarize
 from ellzero.smoothing.data.files import read_npz
@@ -16,23 +15,10 @@ from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.model_io import read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
-from ellzero.smoothing.noise.registry import make_noise
 
 EXAMPLES_SUFFIX = ".examples.npz"
 _MOST_EXAMPLES = 32
 _MOST_BYTES = 2**20
-
-
-def make_model_noise(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
-    """Return the noise that the model was trained with, with another α if one is given."""
-    trained = dict(card.noise) or {"family": "discrete", "levels": card.levels, "unit": "coordinate"}
-    if alpha is not None:
-        if trained["family"] != "discrete":
-            raise InvalidInput("alpha", f"left out for {trained['family']} noise", alpha)
-        trained["alpha"] = alpha
-    elif trained["family"] == "discrete" and "alpha" not in trained:
-        raise InvalidInput("alpha", "given: the model does not say what it was trained with", None)
-    return make_noise(trained)
 
 
 def load_examples(name: str, card: ModelCard, path: Path) -> ArrayData:

@@ -1,4 +1,4 @@
-"""The models of a service: known by their cards, loaded on first use. Needs torch."""
+"""The model registry: the cards of a service's models, which are loaded on first use. Needs torch."""
 
 import logging
 from concurrent.futures import Future
@@ -9,16 +9,18 @@ from typing import Any
 from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import ModelInfo, UnusableModel
 from ellzero.serve.lookup.cost_estimates import check_seconds
+from ellzero.serve.platform.field_types import Exact
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.settings import ServeSettings
-from ellzero.serve.voting.examples import EXAMPLES_SUFFIX, make_model_noise
+from ellzero.serve.voting.examples import EXAMPLES_SUFFIX
 from ellzero.serve.voting.request_models import CertifyRequest, VotingRequest
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.errors import BadModelFile, SchedulerFull, UnknownModel
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, ModelFile, find_model, load_model, model_names
+from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver
@@ -178,6 +180,18 @@ class ModelRegistry:
     def _count_batch(self, samples: int, capacity: int) -> None:
         self._metrics.votes.inc(samples)
         self._metrics.batch_fill.observe(samples / capacity)
+
+
+def make_model_noise(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
+    """Return the noise that the model was trained with, with another α if the request has one."""
+    description = dict(card.noise) or {"family": "discrete", "levels": card.levels, "unit": "coordinate"}
+    if alpha is not None:
+        if description["family"] != "discrete":
+            raise InvalidInput("alpha", f"left out for {description['family']} noise", alpha)
+        description["alpha"] = alpha
+    elif description["family"] == "discrete" and "alpha" not in description:
+        raise InvalidInput("alpha", "given: the model does not say what it was trained with", None)
+    return make_noise(description)
 
 
 def _unusable_problem(name: str, reason: str) -> HttpProblem:

@@ -19,7 +19,7 @@ from ellzero.serve.platform.field_types import NoParameters
 from ellzero.serve.platform.openapi import json_or_npy, problems
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.requests import body_type, parse_query, read_body
-from ellzero.serve.platform.serialization import JsonResponse
+from ellzero.serve.platform.responses import JsonResponse
 from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.voting.request_models import (
     CertifyRequest,

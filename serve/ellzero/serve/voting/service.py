@@ -21,8 +21,8 @@ from ellzero.core.schemas import (
     UnusableModel,
 )
 from ellzero.core.text import format_duration
-from ellzero.serve.platform import deadline
 from ellzero.serve.platform.metrics import Metrics
+from ellzero.serve.platform.middleware import get_remaining_seconds
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.settings import ServeSettings, can_vote
@@ -100,7 +100,7 @@ class VotingService:
 
     async def wait_for(self, job: VotingJob, wait: float) -> bool:
         """Wait for a job for so many seconds, or until the request's deadline; return whether the job has ended."""
-        seconds = max(0.0, min(wait, deadline.remaining() - _SPARE_SECONDS))
+        seconds = max(0.0, min(wait, get_remaining_seconds() - _SPARE_SECONDS))
         await asyncio.wait([job.finished], timeout=seconds)
         return job.finished.done()
 
@@ -126,7 +126,7 @@ class VotingService:
             if await self.wait_for(mine, wait):
                 await self._wait_for_record(mine)
             return mine.report()
-        until = time.monotonic() + min(wait, max(0.0, deadline.remaining() - _SPARE_SECONDS))
+        until = time.monotonic() + min(wait, max(0.0, get_remaining_seconds() - _SPARE_SECONDS))
         while True:
             report = await self._read_record(job)
             if report.state not in ("waiting", "running") or time.monotonic() >= until:
@@ -267,7 +267,8 @@ def _list_examples(registry: "ModelRegistry", request: ExamplesRequest) -> Examp
 
 
 def _make_noisy(registry: "ModelRegistry", request: NoisyRequest) -> NoisyAnswer:
-    from ellzero.serve.voting.examples import add_noise, load_examples, make_model_noise
+    from ellzero.serve.voting.examples import add_noise, load_examples
+    from ellzero.serve.voting.model_registry import make_model_noise
 
     card = registry.card(request.model)
     noise = make_model_noise(card, request.alpha)

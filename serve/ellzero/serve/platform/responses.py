@@ -1,16 +1,12 @@
-"""Answers as JSON, with Decimals as plain text, and arrays as `.npy`."""
+"""JSON responses, with Decimals as plain text; the media types of the service."""
 
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-
-from ellzero.core.npy import read_npy
 
 NPY = "application/x-npy"
 JSON = "application/json"
@@ -35,13 +31,6 @@ class JsonResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": self.body})
-
-
-def read_values(body: bytes, counts: bool) -> NDArray[Any]:
-    """The probabilities, or the counts, in a `.npy` body."""
-    dtype = np.dtype(np.int64 if counts else np.float64)
-    allowed = f"a one-dimensional .npy file of {dtype} (float64 probabilities, or int64 counts if n is given)"
-    return read_npy(body, dtype=dtype, dimensions=1, allowed=allowed)
 
 
 def _write_decimal(value: object) -> str:
