@@ -20,7 +20,7 @@ def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
     except ModuleNotFoundError as error:
-        raise MissingExtra("plotting", "plot") from error
+        raise MissingExtra("plotting", "plot", error.name or "") from error
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     linear, logarithmic = figure.subplots(1, 2)
     longest = max(len(column.rows) for column in columns)

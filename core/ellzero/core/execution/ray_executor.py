@@ -202,8 +202,8 @@ def _apply(work: Callable[[T], R], item: T) -> R:
 def _import_ray() -> Any:
     try:
         import ray
-    except ModuleNotFoundError:
-        raise MissingExtra("the Ray executor", "cluster") from None
+    except ModuleNotFoundError as error:
+        raise MissingExtra("the Ray executor", "cluster", error.name or "") from None
     return ray
 
 
