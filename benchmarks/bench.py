@@ -29,12 +29,12 @@ def paper_against_cell() -> Iterator[Line]:
 
 
 def exact_against_fast_column() -> Iterator[Line]:
-    noise, question, radii = Noise(255, "0.01"), CeilingQuery(20), 7_424
+    noise, query, radii = Noise(255, "0.01"), CeilingQuery(20), 7_424
     start = time.perf_counter()
-    exact = list(islice(recurrence.iter_answers_exactly(noise, question), radii))
+    exact = list(islice(recurrence.iter_answers_exactly(noise, query), radii))
     slow = time.perf_counter() - start
-    fast = seconds(lambda: list(islice(recurrence.iter_answers(noise, question, radii), radii)))
-    if list(islice(recurrence.iter_answers(noise, question, radii), radii)) != exact:
+    fast = seconds(lambda: list(islice(recurrence.iter_answers(noise, query, radii), radii)))
+    if list(islice(recurrence.iter_answers(noise, query, radii), radii)) != exact:
         raise SystemExit("the fast column differs from the exact one")
     times = f"{slow:.2f} s / {fast:.4f} s, {fast / radii * 1e6:.1f} µs a radius"
     yield Line(f"exact-integer column / fast column, K=255, α=0.01, {radii:,} radii", f"{slow / fast:.0f}", times)
@@ -63,18 +63,18 @@ def whole_columns() -> Iterator[Line]:
     for k, alpha in ((255, "0.1"), (1, "0.8"), (1, "0.51")):
         noise = Noise(k, alpha)
         rows = len(column(noise).rows)
-        listed = seconds(lambda noise=noise, rows=rows: thresholds(noise, range(rows)))  # type: ignore[misc]
+        list_time = seconds(lambda noise=noise, rows=rows: thresholds(noise, range(rows)))  # type: ignore[misc]
         full = seconds(lambda noise=noise: column(noise))  # type: ignore[misc]
-        times = f"{full * 1e3:.2f} ms / {listed * 1e3:.2f} ms, {listed / rows * 1e6:.1f} µs a radius"
+        times = f"{full * 1e3:.2f} ms / {list_time * 1e3:.2f} ms, {list_time / rows * 1e6:.1f} µs a radius"
         yield Line(
-            f"column() with min_p / thresholds(), K={k}, α={alpha}, {rows:,} radii", f"{full / listed:.2f}", times
+            f"column() with min_p / thresholds(), K={k}, α={alpha}, {rows:,} radii", f"{full / list_time:.2f}", times
         )
 
 
 def main() -> None:
     print(f"Python {platform.python_version()}, {platform.machine()}, fastest of {REPEATS} runs\n")
     print(f"{'ratio':>9}  what")
-    parts = (
+    benchmarks = (
         paper_against_cell,
         exact_against_fast_column,
         cost_of_far_radii,
@@ -85,8 +85,8 @@ def main() -> None:
         smoothed_trees,
         pipeline,
     )
-    for part in parts:
-        for line in part():
+    for benchmark in benchmarks:
+        for line in benchmark():
             print(f"{line.ratio:>9}  {line.what}  ({line.times})", flush=True)
 
 

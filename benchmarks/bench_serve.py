@@ -70,13 +70,13 @@ def _lookups(ours: Running) -> Iterator[Line]:
 
 def _batch(ours: Running) -> Iterator[Line]:
     values = np.random.default_rng(0).uniform(0.5, 1, 100_000)
-    listed = values.tolist()
+    numbers = values.tolist()
     noise, index = Noise(255, "0.2"), bundled_index()
     direct = seconds(lambda: index.radius(values, noise, 150528), 10)
     with Client(ours.url) as client:
         # Several calls in a row: a connection is slow to begin with, until the system has found how much it can carry.
         array = seconds(lambda: client.radius(values, k=255, alpha="0.2", d=150528), 10)
-        text = seconds(lambda: client.radius(listed, k=255, alpha="0.2", d=150528), 2)
+        text = seconds(lambda: client.radius(numbers, k=255, alpha="0.2", d=150528), 2)
         if not np.array_equal(
             client.radius(values, k=255, alpha="0.2", d=150528).radii, index.radius(values, noise, 150528).radii
         ):
@@ -89,13 +89,13 @@ def _batch(ours: Running) -> Iterator[Line]:
 def _wrk(url: str) -> Load:
     options = ["-t1", f"-c{_CONNECTIONS}", f"-d{_SECONDS}s", "--latency", "-s", str(_HERE / "vary_p.lua")]
     command = ["wrk", *options, url]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    if "Non-2xx" in said:
-        raise SystemExit(f"requests failed: {said}")
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
-    slow = re.search(r"99%\s+([\d.]+)(us|ms|s)", said)
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    if "Non-2xx" in output:
+        raise SystemExit(f"requests failed: {output}")
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
+    slow = re.search(r"99%\s+([\d.]+)(us|ms|s)", output)
     if rate is None or slow is None:
-        raise SystemExit(f"wrk said {said}")
+        raise SystemExit(f"wrk said {output}")
     return Load(float(rate[1]), float(slow[1]) * _UNITS[slow[2]])
 
 

@@ -131,8 +131,8 @@ def _stops() -> Iterator[Line]:
 
 def _memory() -> Iterator[Line]:
     """The largest memory of a process of its own, after 1,000 votes and after 100,000."""
-    said = subprocess.run([sys.executable, __file__, "memory"], check=True, capture_output=True, text=True).stdout
-    few, many = (int(number) * 1024 for number in said.split())
+    output = subprocess.run([sys.executable, __file__, "memory"], check=True, capture_output=True, text=True).stdout
+    few, many = (int(number) * 1024 for number in output.split())
     yield Line(
         f"largest memory with n = {_MANY:,} / with n = 1,000, the paper's CNN",
         f"{many / few:.2f}",

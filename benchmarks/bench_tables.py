@@ -27,7 +27,7 @@ class Run(NamedTuple):
 
     seconds: float
     driver_mib: float
-    said: str
+    output: str
 
 
 def precompute(out: Path, options: str) -> Run:
@@ -49,10 +49,10 @@ def precompute(out: Path, options: str) -> Run:
             pass
         time.sleep(0.1)
     spent = time.perf_counter() - start
-    said = process.stdout.read() if process.stdout else ""
+    output = process.stdout.read() if process.stdout else ""
     if process.returncode:
         raise SystemExit("a run failed")
-    return Run(spent, largest / 1024, said)
+    return Run(spent, largest / 1024, output)
 
 
 def one_column(_: object) -> float:
@@ -78,37 +78,37 @@ def pipeline() -> Iterator[Line]:
         local = precompute(Path(folder) / "local", "--executor local")
         ray = precompute(Path(folder) / "ray", "--executor ray --workers 2")
         gains.append(gain_of_two_cores())
-        one, two = (Table.open(f"{folder}/{name}").extents() for name in ("local", "ray"))
-        if one != two:
+        local_extents, ray_extents = (Table.open(f"{folder}/{name}").extents() for name in ("local", "ray"))
+        if local_extents != ray_extents:
             raise SystemExit("the tables differ")
-        loaded = loading(f"{folder}/ray")
-    rows = sum(extent.rows for extent in two.values())
+        loading_line = loading(f"{folder}/ray")
+    rows = sum(extent.rows for extent in ray_extents.values())
     what = f"in process on one core / Ray on two, {rows:,} rows"
     for name, mine, theirs in (
         ("whole commands", local.seconds, ray.seconds),
         ("without start and end of Ray", seconds_inside(local), seconds_inside(ray)),
     ):
         yield Line(f"{what}, {name}", f"{mine / theirs:.2f}", f"{mine:.1f} s / {theirs:.1f} s")
-    measured = " and ".join(f"{gain:.2f}" for gain in gains)
+    figures = " and ".join(f"{gain:.2f}" for gain in gains)
     inside = seconds_inside(local) / seconds_inside(ray)
     share = f"{inside / (sum(gains) / len(gains)):.2f}"
-    yield Line("the latter / what two bare processes gain here over one", share, f"{measured} before and after")
-    yield Line("engine time / total time in process", engine_share(local), local.said.splitlines()[1])
-    yield Line("engine time / total time on Ray", engine_share(ray), ray.said.splitlines()[1])
+    yield Line("the latter / what two bare processes gain here over one", share, f"{figures} before and after")
+    yield Line("engine time / total time in process", engine_share(local), local.output.splitlines()[1])
+    yield Line("engine time / total time on Ray", engine_share(ray), ray.output.splitlines()[1])
     rates = f"{rows / local.seconds:,.0f} rows/s in process, {rows / ray.seconds:,.0f} rows/s on Ray"
     yield Line("largest memory of the driver on Ray, MiB", f"{ray.driver_mib:.0f}", rates)
-    yield Line("how far the cost model was off", "", ray.said.splitlines()[2])
-    yield loaded
+    yield Line("how far the cost model was off", "", ray.output.splitlines()[2])
+    yield loading_line
 
 
 def seconds_inside(run: Run) -> float:
     """The time of a run as its own summary says it."""
-    return float(run.said.splitlines()[1].split()[0].replace(",", ""))
+    return float(run.output.splitlines()[1].split()[0].replace(",", ""))
 
 
 def engine_share(run: Run) -> str:
     """The share of the workers' time that the engine took, as the summary says it."""
-    return f"{int(run.said.partition('engine ')[2].partition('%')[0]) / 100:.2f}"
+    return f"{int(run.output.partition('engine ')[2].partition('%')[0]) / 100:.2f}"
 
 
 def loading(location: str) -> Line:
@@ -125,10 +125,10 @@ def against_searchsorted(index: ThresholdIndex, noise: Noise) -> Line:
     p = np.random.default_rng(0).uniform(0.4, 1.0, _LOOKUPS)
     column = index.thresholds(noise).column.rows.min_p
     bare = seconds(lambda: column.searchsorted(p, "right"))
-    looked_up = seconds(lambda: index.radius(p, noise, 150_528))
+    lookup = seconds(lambda: index.radius(p, noise, 150_528))
     name = f"K={noise.k}, α={float(noise.alpha)}, {len(column):,} rows"
-    times = f"{looked_up * 1e3:.1f} ms / {bare * 1e3:.1f} ms"
-    return Line(f"a million lookups / bare searchsorted, {name}", f"{looked_up / bare:.2f}", times)
+    times = f"{lookup * 1e3:.1f} ms / {bare * 1e3:.1f} ms"
+    return Line(f"a million lookups / bare searchsorted, {name}", f"{lookup / bare:.2f}", times)
 
 
 def lookups() -> Iterator[Line]:
@@ -140,7 +140,9 @@ def lookups() -> Iterator[Line]:
     noise = Noise(255, "0.2")
     scalar = seconds(lambda: index.radius(0.99, noise, 150_528), 20_000)
     column = index.thresholds(noise).column.rows.min_p
-    one = seconds(lambda: column.searchsorted(0.99, "right"), 20_000)
+    bare = seconds(lambda: column.searchsorted(0.99, "right"), 20_000)
     yield Line(
-        "one lookup / one bare searchsorted", f"{scalar / one:.1f}", f"{scalar * 1e6:.1f} µs / {one * 1e6:.1f} µs"
+        "one lookup / one bare searchsorted",
+        f"{scalar / bare:.1f}",
+        f"{scalar * 1e6:.1f} µs / {bare * 1e6:.1f} µs",
     )

@@ -54,8 +54,8 @@ class Outcome:
         return f"{self.faults}: rows lost {self.lost}, duplicated {self.duplicated}{twice}, {verdict}"
 
 
-class Undisturbed:
-    """A run in this machine's peace: what every other one is compared with."""
+class Reference:
+    """The table of an undisturbed run, with which every other one is compared."""
 
     def __init__(self, folder: Path) -> None:
         run(folder / "undisturbed", "--executor local")
@@ -66,36 +66,36 @@ class Undisturbed:
 
     def judge(self, faults: str, uri: Path) -> Outcome:
         table = Table.open(str(uri))
-        stored = Counter(
-            (part.noise, r) for _, parts in table.shards() for part in parts for r in range(part.first, part.stop)
+        before = Counter(
+            (piece.noise, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
         )
-        seen = rows_of(table)
-        lost = sum(1 for key, unit in self.rows.items() if seen.get(key) != unit)
+        rows = rows_of(table)
+        lost = sum(1 for key, unit in self.rows.items() if rows.get(key) != unit)
         compact(table)
         after = Counter(
-            (part.noise, r) for _, parts in table.shards() for part in parts for r in range(part.first, part.stop)
+            (piece.noise, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
         )
         return Outcome(
             faults,
             lost,
             duplicated=sum(count - 1 for count in after.values()),
-            stored_twice=sum(count - 1 for count in stored.values()),
+            stored_twice=sum(count - 1 for count in before.values()),
             same=digests(table) == self.digests,
         )
 
 
 def digests(table: Table) -> list[str]:
-    """What the shards of a compacted table are named by; which generation of compaction they are does not matter."""
+    """The digests in the names of the shards of a compacted table, without their generation."""
     return sorted(map(digest_of, table.store.names()))
 
 
 def rows_of(table: Table) -> Rows:
     """What a reader sees."""
     return {
-        (noise, r): part.rows.scaled_ceiling(r - part.first)
-        for noise, parts in table.columns().items()
-        for part in parts
-        for r in range(part.first, part.stop)
+        (noise, r): piece.rows.scaled_ceiling(r - piece.first)
+        for noise, slices in table.columns().items()
+        for piece in slices
+        for r in range(piece.first, piece.stop)
     }
 
 
@@ -104,8 +104,8 @@ def command(out: Path, options: str, grid: str = GRID) -> list[str]:
 
 
 def run(out: Path, options: str, grid: str = GRID) -> subprocess.CompletedProcess[str]:
-    """A run to its end, which must be a good one."""
-    done = subprocess.run(
+    """Run the command to its end; it must succeed."""
+    process = subprocess.run(
         command(out, options, grid),
         env=_ENVIRONMENT,
         capture_output=True,
@@ -113,13 +113,13 @@ def run(out: Path, options: str, grid: str = GRID) -> subprocess.CompletedProces
         timeout=_MOST_SECONDS,
         check=False,
     )
-    if done.returncode:
-        raise SystemExit(f"a run that should have ended well did not: {done.stderr}")
-    return done
+    if process.returncode:
+        raise SystemExit(f"a run failed: {process.stderr}")
+    return process
 
 
 @contextmanager
-def started(out: Path, options: str, grid: str = GRID) -> Iterator[subprocess.Popen[bytes]]:
+def start_run(out: Path, options: str, grid: str = GRID) -> Iterator[subprocess.Popen[bytes]]:
     """A run in a session of its own, so that whatever it leaves behind can be ended with it and with nothing else."""
     process = subprocess.Popen(
         command(out, options, grid),
@@ -147,35 +147,35 @@ def descendants(ancestor: int) -> list[tuple[int, str]]:
                 titles[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ").strip()
             except (FileNotFoundError, ProcessLookupError):
                 continue
-    found, front = [], [ancestor]
+    processes, front = [], [ancestor]
     while front:
         front = [pid for pid, parent in parents.items() if parent in front]
-        found += [(pid, titles[pid]) for pid in front]
-    return found
+        processes += [(pid, titles[pid]) for pid in front]
+    return processes
 
 
-def kill_workers(folder: Path, truth: Undisturbed, kills: int, source: random.Random) -> Outcome:
+def kill_workers(folder: Path, reference: Reference, kills: int, source: random.Random) -> Outcome:
     """SIGKILL for workers in the middle of tasks, again and again while runs go on."""
-    done = runs = 0
+    kills_done = runs = 0
     outcomes = []
     begin = time.monotonic()
-    while done < kills and time.monotonic() - begin < 3 * _MOST_SECONDS:
+    while kills_done < kills and time.monotonic() - begin < 3 * _MOST_SECONDS:
         runs += 1
         out = folder / f"workers{runs}"
-        with started(out, "--executor ray --workers 2") as process:
+        with start_run(out, "--executor ray --workers 2") as process:
             while process.poll() is None and time.monotonic() - begin < 3 * _MOST_SECONDS:
                 time.sleep(source.uniform(0.1, 0.5))
                 working = [pid for pid, title in descendants(process.pid) if title.startswith("ray::_apply")]
-                if working and done < kills:
+                if working and kills_done < kills:
                     os.kill(source.choice(working), signal.SIGKILL)
-                    done += 1
+                    kills_done += 1
             if process.wait(_MOST_SECONDS):
                 raise SystemExit("a run gave up")
-        outcomes.append(truth.judge("", out))
-    return total(f"{done} worker SIGKILLs in {runs} runs", outcomes)
+        outcomes.append(reference.judge("", out))
+    return total(f"{kills_done} worker SIGKILLs in {runs} runs", outcomes)
 
 
-def kill_nodes(folder: Path, truth: Undisturbed, kills: int, source: random.Random) -> Outcome:
+def kill_nodes(folder: Path, reference: Reference, kills: int, source: random.Random) -> Outcome:
     """SIGKILL for whole nodes (raylet and workers) of a cluster of several, each replaced by a new one."""
     from ray.cluster_utils import Cluster
 
@@ -185,36 +185,36 @@ def kill_nodes(folder: Path, truth: Undisturbed, kills: int, source: random.Rand
         head_node_args={"num_cpus": 0, "_system_config": health, "object_store_memory": 100_000_000},
     )
     nodes = [cluster.add_node(num_cpus=1, object_store_memory=100_000_000) for _ in range(2)]
-    done = runs = 0
+    kills_done = runs = 0
     outcomes = []
     begin = time.monotonic()
     try:
-        while done < kills and time.monotonic() - begin < 3 * _MOST_SECONDS:
+        while kills_done < kills and time.monotonic() - begin < 3 * _MOST_SECONDS:
             runs += 1
             out = folder / f"nodes{runs}"
-            with started(out, f"--address {cluster.address}") as process:
+            with start_run(out, f"--address {cluster.address}") as process:
                 while process.poll() is None and time.monotonic() - begin < 3 * _MOST_SECONDS:
                     time.sleep(source.uniform(1.0, 2.0))
-                    if done < kills and len(list(out.glob("*.parquet"))) > 1:
+                    if kills_done < kills and len(list(out.glob("*.parquet"))) > 1:
                         cluster.remove_node(nodes.pop(source.randrange(len(nodes))), allow_graceful=False)
-                        done += 1
+                        kills_done += 1
                         nodes.append(cluster.add_node(num_cpus=1, object_store_memory=100_000_000))
                 if process.wait(_MOST_SECONDS):
                     raise SystemExit("a run gave up")
-            outcomes.append(truth.judge("", out))
+            outcomes.append(reference.judge("", out))
     finally:
         cluster.shutdown()  # type: ignore[no-untyped-call]
-    return total(f"{done} node SIGKILLs in {runs} runs", outcomes)
+    return total(f"{kills_done} node SIGKILLs in {runs} runs", outcomes)
 
 
-def kill_drivers(folder: Path, truth: Undisturbed, kills: int, source: random.Random) -> Outcome:
+def kill_drivers(folder: Path, reference: Reference, kills: int, source: random.Random) -> Outcome:
     """SIGKILL for the whole command at any moment, then the same command again until it ends by itself."""
     out = folder / "drivers"
-    done = 0
-    while done < kills:
+    kills_done = 0
+    while kills_done < kills:
         # Most in process, which begins at once; every fourth on Ray.
-        options = "--executor ray --workers 2" if done % 4 == 3 else "--executor local"
-        with started(out, options) as process:
+        options = "--executor ray --workers 2" if kills_done % 4 == 3 else "--executor local"
+        with start_run(out, options) as process:
             before = len(list(out.glob("*.parquet")))
             patience = time.monotonic() + 60
             while process.poll() is None and time.monotonic() < patience:
@@ -224,39 +224,39 @@ def kill_drivers(folder: Path, truth: Undisturbed, kills: int, source: random.Ra
                     break
             if process.poll() is None:
                 process.kill()
-                done += 1
+                kills_done += 1
             else:  # it was faster: begin a table anew
                 shutil.rmtree(out)
     run(out, "--executor local")
-    return truth.judge(f"{done} driver SIGKILLs, each followed by a rerun", out)
+    return reference.judge(f"{kills_done} driver SIGKILLs, each followed by a rerun", out)
 
 
-def two_jobs(folder: Path, truth: Undisturbed, source: random.Random) -> Outcome:
+def two_jobs(folder: Path, reference: Reference, source: random.Random) -> Outcome:
     """Two commands with overlapping grids write one table at the same time, while a third one compacts it."""
     out = folder / "two"
     compactions = 0
     shorter = GRID.replace("1500", "700")
-    with started(out, "--executor ray --workers 2") as one, started(out, "--executor local", shorter) as other:
+    with start_run(out, "--executor ray --workers 2") as first, start_run(out, "--executor local", shorter) as other:
         patience = time.monotonic() + _MOST_SECONDS
-        while (one.poll() is None or other.poll() is None) and time.monotonic() < patience:
+        while (first.poll() is None or other.poll() is None) and time.monotonic() < patience:
             time.sleep(source.uniform(0.5, 1.0))
             if list(out.glob("*.parquet")):
                 compact(Table.open(str(out)))
                 compactions += 1
-        if one.wait(_MOST_SECONDS) or other.wait(_MOST_SECONDS):
+        if first.wait(_MOST_SECONDS) or other.wait(_MOST_SECONDS):
             raise SystemExit("a run gave up")
-    return truth.judge(f"two jobs writing one table at once, compacted {compactions} times meanwhile", out)
+    return reference.judge(f"two jobs writing one table at once, compacted {compactions} times meanwhile", out)
 
 
-def full_disk(folder: Path, truth: Undisturbed, source: random.Random) -> Outcome:
+def full_disk(folder: Path, reference: Reference, source: random.Random) -> Outcome:
     """A disk of one megabyte runs full; then it grows, and the same command goes on."""
     mount = folder / "disk"
     mount.mkdir()
     out = mount / "table"
-    mounted = subprocess.run(
+    mount_process = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", mount], capture_output=True, check=False
     )
-    if mounted.returncode:
+    if mount_process.returncode:
         raise SystemExit("the full-disk drill needs the right to mount a tmpfs of one megabyte")
     try:
         for options in ("--executor local", "--executor ray --workers 2"):
@@ -276,12 +276,12 @@ def full_disk(folder: Path, truth: Undisturbed, source: random.Random) -> Outcom
                 raise SystemExit(f"a full disk left something behind: {verdict}, {leftovers}")
         subprocess.run(["mount", "-o", "remount,size=200m", mount], check=True)
         run(out, "--executor local")
-        return truth.judge("a disk that ran full twice", out)
+        return reference.judge("a disk that ran full twice", out)
     finally:
         subprocess.run(["umount", mount], check=True)
 
 
-def broken_shards(folder: Path, truth: Undisturbed, source: random.Random) -> Outcome:
+def broken_shards(folder: Path, reference: Reference, source: random.Random) -> Outcome:
     """A truncated shard, an empty one and one with a flipped bit; the same command mends the table."""
     out = folder / "broken"
     run(out, "--executor local")
@@ -294,7 +294,7 @@ def broken_shards(folder: Path, truth: Undisturbed, source: random.Random) -> Ou
     if verify(Table.open(str(out)), share=0.0).sound:
         raise SystemExit("verification did not see the broken shards")
     run(out, "--executor local")
-    return truth.judge("a truncated shard, an empty one and a flipped bit", out)
+    return reference.judge("a truncated shard, an empty one and a flipped bit", out)
 
 
 def total(faults: str, outcomes: list[Outcome]) -> Outcome:
@@ -315,10 +315,10 @@ def total(faults: str, outcomes: list[Outcome]) -> Outcome:
 def main(workers: int, nodes: int, drivers: int, seed: int) -> None:
     os.environ.update(_ENVIRONMENT)
     source = random.Random(seed)
-    drills: list[Callable[[Path, Undisturbed, random.Random], Outcome]] = [
-        lambda folder, truth, source: kill_drivers(folder, truth, drivers, source),
-        lambda folder, truth, source: kill_workers(folder, truth, workers, source),
-        lambda folder, truth, source: kill_nodes(folder, truth, nodes, source),
+    drills: list[Callable[[Path, Reference, random.Random], Outcome]] = [
+        lambda folder, reference, source: kill_drivers(folder, reference, drivers, source),
+        lambda folder, reference, source: kill_workers(folder, reference, workers, source),
+        lambda folder, reference, source: kill_nodes(folder, reference, nodes, source),
         two_jobs,
         full_disk,
         broken_shards,
@@ -326,11 +326,11 @@ def main(workers: int, nodes: int, drivers: int, seed: int) -> None:
     failed = False
     with tempfile.TemporaryDirectory(prefix="ellzero-chaos-") as name:
         folder = Path(name)
-        truth = Undisturbed(folder)
-        click.echo(f"undisturbed: {len(truth.rows):,} rows, {len(truth.digests)} shards after compaction")
+        reference = Reference(folder)
+        click.echo(f"undisturbed: {len(reference.rows):,} rows, {len(reference.digests)} shards after compaction")
         for drill in drills:
             start = time.monotonic()
-            outcome = drill(folder, truth, source)
+            outcome = drill(folder, reference, source)
             failed |= bool(outcome.lost or outcome.duplicated or not outcome.same)
             click.echo(f"{outcome} ({time.monotonic() - start:.0f} s)")
     sys.exit(failed)

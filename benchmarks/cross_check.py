@@ -43,18 +43,18 @@ def random_noise(source: random.Random) -> Noise:
 
 
 def check_columns(seed: int) -> Tally:
-    source, question = random.Random(seed), RowQuery(DIGITS)
+    source, query = random.Random(seed), RowQuery(DIGITS)
     tally = Tally(Counter(), [])
     for _ in range(COLUMNS_A_TASK):
         noise = random_noise(source)
         a, _, b, z = noise.weights
         last = column_end(noise, R_MAX, DIGITS)
-        for r, row in enumerate(islice(recurrence.iter_answers(noise, question, last), last + 1)):
+        for r, row in enumerate(islice(recurrence.iter_answers(noise, query, last), last + 1)):
             tally.counts["cells"] += 1
             tally.counts["by balls"] += r * log2(z) >= recurrence.EXACT_BITS
             tally.counts["with α < β"] += a < b
             tally.counts["exact decimals"] += row.ceiling.exact
-            if row != question.of_exact(*single_threshold.complement(noise, r)):
+            if row != query.of_exact(*single_threshold.complement(noise, r)):
                 tally.differing.append(f"{noise}, r = {r}")
             if row.ceiling.units == 10**DIGITS:
                 break
