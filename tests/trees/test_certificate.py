@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings, strategies as st
 from oracles.trees import (
     Input,
@@ -15,7 +16,7 @@ from oracles.trees import (
     radius_by_flips,
 )
 
-from ellzero.trees import SmoothedTreeClassifier
+from ellzero.trees import SmoothedForestClassifier, SmoothedTreeClassifier
 from ellzero.trees.estimators import SmoothedTrees
 
 
@@ -114,6 +115,8 @@ def test_a_change_that_leads_to_a_tie_is_not_certified() -> None:
     tree = stump(0.25, 1.0, "2/3")  # at 0: 2/3·1/4 + 1/3·1 = 1/2 exactly; at 1: 2/3 + 1/12 = 3/4
     assert tree.probability_bounds([[0, 1, 0]], 1, exact=True)[0].tolist() == [[Fraction(3, 4), Fraction(1, 2)]]
     assert tree.certified_radius([[0, 1, 0], [0, 0, 0]]).tolist() == [0, -1]
+    opposite = stump(0.75, 0.0, "2/3")  # at 0: 1/2 exactly; at 1: 1/4
+    assert opposite.certified_radius([[0, 1, 0], [0, 0, 0]]).tolist() == [0, -1]
 
 
 def test_where_nothing_can_change_the_class_the_radius_is_the_number_of_features() -> None:
@@ -141,15 +144,48 @@ def test_many_inputs_at_once_get_what_each_gets_alone() -> None:
     assert tree.certified_radius(bits[:3]).tolist() == tree.certified_radius(bits)[:3].tolist()
 
 
-def test_radii_beyond_the_first_round_of_the_search() -> None:
+def test_radii_of_many_changes() -> None:
+    """Stumps that vote: an input is as far from the other class as its majority is large."""
     d = 40
-    bits = np.random.default_rng(1).integers(0, 2, (200, d))
-    tree = SmoothedTreeClassifier(max_depth=5, alpha="0.6").fit(bits, bits.sum(axis=1) > d // 2)
-    low, high = tree.probability_bounds(bits, d, exact=True)
+    bits = np.random.default_rng(1).random((60, d)) < np.linspace(0, 1, 60)[:, np.newaxis]
+    forest = SmoothedForestClassifier(d, "9/10", max_depth=1).fit(bits, bits.sum(axis=1) > d // 2)
+    low, high = forest.probability_bounds(bits, d, exact=True)
     half = Fraction(1, 2)
     expected = [
         (sum(value > half for value in least) if least[0] > half else sum(value < half for value in largest)) - 1
         for least, largest in zip(low, high, strict=True)
     ]
-    assert tree.certified_radius(bits).tolist() == expected
-    assert max(expected) > 4
+    assert forest.certified_radius(bits).tolist() == expected
+    assert {2, 5, 10} <= set(expected)
+    assert max(expected) < d
+
+
+@pytest.mark.parametrize("alpha", ["0.7", "4/5", "0.9", "0.55"])
+def test_doubles_enclose_where_every_level_errs_in_the_same_direction(alpha: str) -> None:
+    """A chain of 100 tests: p is about α^100, and α is rounded in each factor."""
+    d = 100
+    bottom = 2 * d
+    tree = SmoothedTreeClassifier.from_arrays(
+        feature=[*(level // 2 if level % 2 == 0 else -1 for level in range(bottom)), -1],
+        left=[*(level + 1 if level % 2 == 0 else -1 for level in range(bottom)), -1],
+        right=[*(level + 2 if level % 2 == 0 else -1 for level in range(bottom)), -1],
+        value=[0.0] * bottom + [1.0],
+        n_features=d,
+        alpha=alpha,
+    )
+    ones = np.ones((1, d))
+    assert tree.probability_bounds(ones, 0, exact=True)[0][0, 0] == Fraction(alpha) ** d
+    low, high = tree.probability_bounds(ones, 0)
+    assert Fraction(low.item()) <= Fraction(alpha) ** d <= Fraction(high.item())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third"), [(0.0, np.nextafter(0.5625, 0), 0.875), (1.0, np.nextafter(0.4375, 1), 0.125)]
+)
+def test_a_change_that_ends_just_before_one_half_is_certified(first: float, second: float, third: float) -> None:
+    """The first bit changed, p lies within 10^-16 of 1/2 and on the same side; with both bits changed it does not."""
+    tree = SmoothedTreeClassifier.from_arrays(
+        [0, -1, 1, -1, -1], [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [0, first, 0, second, third], n_features=3
+    )
+    assert tree.predict_proba([[1, 0, 0]])[0, 1] == pytest.approx(0.5, abs=1e-15)
+    assert tree.certified_radius([[0, 0, 0]]).tolist() == [1]
