@@ -1,4 +1,4 @@
-"""Draws docs/page.png and docs/voting.png anew: ``PYTHONPATH=tests python tests/serve/page/screenshots.py``."""
+"""Regenerates docs/page.png and docs/voting.png: ``PYTHONPATH=tests python tests/serve/page/screenshots.py``."""
 
 import sys
 from pathlib import Path
@@ -11,20 +11,22 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def draw_screenshots(browser: Browser, address: str, folder: Path) -> None:
-    """The top of the page with a threshold pointed at, and the panel that certifies with a model."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1040})
+    """Save pictures of the top of the page, with a threshold read out, and of the panel that certifies with a model."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1100})
     with watch(context.new_page(), address) as view:
         view.open()
         view.at("chart").focus()
         for _ in range(10):
             view.page.keyboard.press("ArrowRight")
-        view.shows("chart-readout", view.at("chart-readout").inner_text())
+        view.says("chart-readout", "r = 9, α = 0.2")
         view.page.evaluate("document.activeElement.blur()")
+        expect(view.page.locator("#chart .hovertext")).to_have_count(0)
         view.page.screenshot(path=folder / "page.png")
         expect(view.page.locator("#voting-noisy canvas")).to_have_count(4, timeout=WAIT_MS)
         view.choose("voting-example", "6")
         view.at("voting-start").click()
         expect(view.at("voting-radius")).to_be_visible(timeout=WAIT_MS)
+        view.page.mouse.move(0, 0)  # no button looks pointed at
         view.at("voting").screenshot(path=folder / "voting.png")
     context.close()
 

@@ -37,15 +37,15 @@ def test_a_radius_comes_with_its_reason_and_the_samples_that_prove_it(
 ) -> None:
     view.type(k=str(k), alpha=f"0.7, {alpha}", d=str(d), p=p)
     view.choose("at", alpha)
-    found = certify(Noise(k, alpha), p, d)
-    assert found.radius is not None
-    view.shows("radius", str(found.radius))
-    view.shows("threshold", str(found.threshold))
-    if found.next_threshold is not None:
-        view.shows("next-threshold", str(found.next_threshold))
+    certificate = certify(Noise(k, alpha), p, d)
+    assert certificate.radius is not None
+    view.shows("radius", str(certificate.radius))
+    view.shows("threshold", str(certificate.threshold))
+    if certificate.next_threshold is not None:
+        view.shows("next-threshold", str(certificate.next_threshold))
     margin = Decimal(view.at("margin").inner_text())
-    assert 0 <= found.margin - Fraction(margin) < Fraction(1, 10**19)  # type: ignore[operator]  # a radius has a margin
-    planned = plan(Noise(k, alpha), found.radius, p)
+    assert 0 <= certificate.margin - Fraction(margin) < Fraction(1, 10**19)  # type: ignore[operator]  # a radius has a margin
+    planned = plan(Noise(k, alpha), certificate.radius, p)
     assert planned is not None
     view.says("samples", f"takes {planned.n:,} of them", f"if {planned.min_count:,} are for the class")
 
@@ -58,7 +58,7 @@ def test_half_is_no_majority_and_the_page_says_why_it_abstains(view: View) -> No
     expect(view.at("samples")).to_have_count(0)
 
 
-def test_votes_are_certified_and_told_what_one_radius_more_would_need(view: View) -> None:
+def test_votes_show_what_one_radius_more_would_need(view: View) -> None:
     view.choose("mode", "votes")
     view.type(count="9950", n="10000", failure="0.01")
     noise, votes = Noise(255, "0.2"), Votes(9950, 10_000, "0.01")
@@ -126,12 +126,49 @@ def test_a_wrong_value_is_explained_beside_its_field_until_it_is_right(view: Vie
         expect(view.page.locator("[aria-invalid]")).to_have_count(0)
 
 
-def test_all_wrong_fields_are_marked_at_once(view: View) -> None:
-    wrong = {"k": "x", "alpha": "2", "d": "0", "r_max": "-1", "p": "7", "p_b": "9"}
-    view.type(**wrong)
-    for name in wrong:
-        expect(view.at(f"{name}-error")).to_contain_text("must be")
+_MESSAGES = {
+    "k": ("x", "K must be an integer from 1 to"),
+    "alpha": ("2", "α must be a number strictly between 0 and 1"),
+    "d": ("0", "d must be an integer from 1 to"),
+    "r_max": ("-1", "The largest radius must be an integer from 0 to"),
+}
+_EVIDENCE_MESSAGES = {
+    "p": {"p": ("7", "p must be a number from 0 to 1"), "p_b": ("9", "p_b must be a number from 0 to 1")},
+    "votes": {
+        "count": ("-5", "The number of votes for the class must be an integer from 0 to"),
+        "n": ("none", "n must be an integer from 1 to"),
+        "failure": ("1", "The failure probability must be a number strictly between 0 and 1"),
+    },
+}
+
+
+@pytest.mark.parametrize("mode", ["p", "votes"])
+def test_all_wrong_fields_are_marked_at_once_each_with_its_message(view: View, mode: str) -> None:
+    view.choose("mode", mode)
+    wrong = _MESSAGES | _EVIDENCE_MESSAGES[mode]
+    view.type(**{name: value for name, (value, _) in wrong.items()})
+    for name, (_, message) in wrong.items():
+        view.says(f"{name}-error", message)
         expect(view.at(name)).to_have_attribute("aria-invalid", "true")
+        assert f"{name}-error" in (view.at(name).get_attribute("aria-describedby") or "").split()
+    expect(view.page.locator("[aria-invalid]")).to_have_count(len(wrong))
+
+
+def test_every_certificate_from_votes_names_its_confidence_and_the_smoothed_classifier(new_view: NewView) -> None:
+    view = new_view()
+    view.open("?k=1&alpha=4/5&at=4/5&d=784&mode=votes&count=99990&n=100000&failure=0.001")
+    expect(view.page.locator("#voting-noisy canvas")).to_have_count(4, timeout=WAIT_MS)
+    view.type(**{"voting-n": "1000"})
+    view.at("voting-start").click()
+    for name in ("meaning", "comparison-meaning", "voting-meaning"):
+        view.says(name, "With confidence 99.9 %", "smoothed classifier’s answer")
+    expect(view.page.locator("#meaning, #comparison-meaning")).to_contain_text(["cannot change", "cannot change"])
+    expect(view.page.locator("dt:has(+ #p-lower)")).to_have_text("with confidence 99.9 %, p is at least")
+    view.says("samples", "with confidence 99.9 %")
+    view.choose("mode", "p")
+    view.says("meaning", "Changing at most")
+    for name in ("meaning", "comparison-meaning"):
+        expect(view.at(name)).not_to_contain_text("confidence", timeout=WAIT_MS)
 
 
 def test_confidence_is_exact_or_cut(view: View) -> None:
@@ -140,7 +177,7 @@ def test_confidence_is_exact_or_cut(view: View) -> None:
     assert view.evaluate(script, texts) == ["99.9 %", "95 %", "66.666666666666… %", "99.999999999999… %", None]
 
 
-def test_what_is_missing_is_asked_for(view: View) -> None:
+def test_missing_values_are_requested(view: View) -> None:
     view.type(alpha="", p="")
     view.says("alpha-error", "at least one α")
     view.says("verdict", "Enter a probability or votes")

@@ -2,6 +2,7 @@
 
 import hashlib
 from math import log10
+from typing import Any
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -61,6 +62,34 @@ def test_curves_keep_their_room_on_a_phone(new_view: NewView) -> None:
     expect(view.at("chart-legend")).to_be_hidden()
     expect(view.page.locator("#chart .legend .traces")).to_have_count(8)
     expect(view.page.locator("#chart .scatterlayer .trace").first.locator(".point")).to_have_count(41)
+
+
+@pytest.mark.parametrize(
+    ("settings", "has_keys"),
+    [
+        ({"viewport": {"width": 1280, "height": 800}}, True),
+        ({"viewport": {"width": 360, "height": 700}}, False),
+        ({"viewport": {"width": 1280, "height": 800}, "has_touch": True, "is_mobile": True}, False),
+    ],
+    ids=["desktop", "phone", "tablet"],
+)
+def test_hints_about_keys_are_for_those_who_have_keys(
+    new_view: NewView, settings: dict[str, Any], has_keys: bool
+) -> None:
+    view = new_view(**settings)
+    view.open()
+    expect(view.at("chart-keys")).to_be_visible(visible=has_keys)
+    expect(view.page.locator(".touch")).to_be_visible(visible=not has_keys)
+    expect(view.page.locator("kbd").first).to_be_visible(visible=has_keys)
+
+
+def test_the_label_of_a_point_goes_with_the_focus(view: View) -> None:
+    view.at("chart").focus()
+    view.page.keyboard.press("ArrowRight")
+    expect(view.page.locator("#chart .hovertext")).to_have_count(1)
+    view.at("p").focus()
+    expect(view.page.locator("#chart .hovertext")).to_have_count(0)
+    view.says("chart-readout", "r = 0")
 
 
 def test_the_theme_follows_the_system_until_one_is_chosen(new_view: NewView) -> None:

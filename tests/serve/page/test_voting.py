@@ -1,12 +1,16 @@
-"""The page's votes, in a real browser: examples, noise, votes as they arrive, and the radius that the library gives."""
+"""Votes on the page, in a real browser: models, inputs, noise, votes as they arrive, and the library's radius."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from playwright.sync_api import expect
 from serve.page.service import page_service
 from serve.page.view import WAIT_MS, NewView, View, needs_chromium
@@ -15,9 +19,12 @@ from serve.voting_models import add_digits
 from ellzero.smoothing import CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
 from ellzero.smoothing.data.datasets import binarize
 from ellzero.smoothing.data.loading import load_data
+from ellzero.smoothing.models.architectures import build
+from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import load_model, save_model
 
 pytestmark = needs_chromium
+IMAGES = np.stack([np.full((28, 28), 255, np.uint8), np.full((28, 28), 7, np.uint8)])
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +32,22 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     add_digits(folder)
     saved = load_model(folder / "digits.safetensors")
+    _add_images(folder, "mnist", (28, 28))
+    _add_images(folder, "colour", (3, 32, 32))
+    _add_images(folder, "vector", (20,))
+    np.savez(folder / "mnist.examples.npz", x=IMAGES, y=np.array([3, 1]))
+    (folder / "broken.safetensors").write_bytes(b"x")
     card = replace(saved.card, noise=dict(GaussianNoise("0.1", k=1).description()))
     save_model(folder / "gaussian.safetensors", saved.network, card)
     return folder
+
+
+def _add_images(folder: Path, name: str, shape: tuple[int, ...]) -> None:
+    """A small perceptron for bytes, whose weights were drawn."""
+    torch.manual_seed(1)
+    noise = dict(DiscreteNoise(255, "0.9").description())
+    card = ModelCard("mlp", shape, 10, 256, config={"width": 8, "depth": 1}, noise=noise)
+    save_model(folder / f"{name}.safetensors", build("mlp", shape, 10, 256, card.config), card)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +60,7 @@ def voting_service(models: Path) -> Iterator[str]:
 @pytest.fixture
 def voting(new_view: NewView, voting_service: str) -> View:
     view = new_view(voting_service)
+    view.expected.add(404)  # models without examples
     view.open()
     expect(view.at("voting-body")).to_be_visible(timeout=WAIT_MS)
     view.at("voting-model").select_option("digits")
@@ -53,8 +74,8 @@ def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) 
     voting.type(**{"voting-n": "3000"})
     voting.at("voting-start").click()
     voting.says("voting-progress", "votes were needed; seed ")
-    said = voting.at("voting-progress").inner_text()
-    seed = int(re.search(r"seed (\d+)", said)[1])  # type: ignore[index]
+    text = voting.at("voting-progress").inner_text()
+    seed = int(re.search(r"seed (\d+)", text)[1])  # type: ignore[index]
     data = binarize(load_data("digits", "test"), 8)
     fourth = data.inputs([data.labels.tolist().index(4)])[0]
     classifier = SmoothedClassifier(load_model(models / "digits.safetensors").network, DiscreteNoise(1, "0.99"), 10)
@@ -62,7 +83,7 @@ def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) 
     voting.shows("voting-radius", "abstain" if result.radius is None else str(result.radius))
     counts = [int(text.replace(",", "")) for text in voting.page.locator("#voting-bars .count").all_inner_texts()]
     assert tuple(counts) == result.counts
-    assert f"{result.drawn:,} of 3,000 votes" in said
+    assert f"{result.drawn:,} of 3,000 votes" in text
     # Cut and not rounded: the page must not claim more than was proved.
     voting.says("voting-verdict", f"its probability is at least {Decimal(result.lower_bound):.20f}"[:-16] + "…")
 
@@ -136,9 +157,111 @@ def test_the_model_that_ships_can_be_tried_at_once(new_view: NewView) -> None:
     expect(view.at("voting-radius")).to_have_text(re.compile(r"^[012]$"), timeout=WAIT_MS)
 
 
-def test_an_empty_folder_leaves_the_model_that_ships(new_view: NewView, tmp_path: Path) -> None:
-    with page_service({"ELLZERO_SERVE_MODELS": str(tmp_path), "ELLZERO_SERVE_JOBS": str(tmp_path)}) as address:
-        view = new_view(address)
-        view.open()
-        expect(view.page.locator("#voting-model option")).to_have_text(["demo-digits"], timeout=WAIT_MS)
-        expect(view.at("voting-others")).to_be_hidden()
+def test_the_examples_beside_a_model_are_shown_and_certified(voting: View) -> None:
+    voting.at("voting-model").select_option("mnist")
+    expect(voting.page.locator("#voting-examples label")).to_have_text(["3", "1", "blank"])
+    expect(voting.page.locator("#voting-noisy canvas")).to_have_count(4, timeout=WAIT_MS)
+    pixels = """() => [...document.querySelectorAll("#voting-examples canvas")].map(
+        (canvas) => [canvas.width, canvas.height, ...canvas.getContext("2d").getImageData(0, 0, 1, 1).data])"""
+    assert voting.evaluate(pixels) == [[28, 28, 255, 255, 255, 255], [28, 28, 7, 7, 7, 255], [28, 28, 0, 0, 0, 255]]
+    voting.choose("voting-example", "1")
+    assert _certify(voting) == IMAGES[1].tolist()
+
+
+@pytest.mark.parametrize("kind", ["uint8", "<i8", "<f4", "<f8"])
+def test_an_input_from_a_file_is_certified_as_it_is_shown(voting: View, tmp_path: Path, kind: str) -> None:
+    levels = np.arange(3 * 32 * 32).reshape(3, 32, 32) % 256
+    path = tmp_path / "own.npy"
+    np.save(path, (levels / 255 if "f" in kind else levels).astype(kind))
+    voting.at("voting-model").select_option("colour")
+    voting.says("voting-examples-hint", "no colour.examples.npz beside the model")
+    expect(voting.page.locator("#voting-examples label")).to_have_text(["blank"])
+    voting.at("voting-file").set_input_files(path)
+    expect(voting.page.locator("#voting-examples :checked + span")).to_have_text("own.npy")
+    colours = """() => [...document.querySelector("#voting-examples label:last-child canvas")
+        .getContext("2d").getImageData(5, 0, 1, 1).data]"""
+    assert voting.evaluate(colours) == [*levels[:, 0, 5].tolist(), 255]
+    assert _certify(voting) == levels.tolist()
+
+
+def test_a_blank_input_can_be_certified(voting: View) -> None:
+    voting.at("voting-model").select_option("colour")
+    expect(voting.page.locator("#voting-examples label")).to_have_text(["blank"])
+    assert _certify(voting) == np.zeros((3, 32, 32), int).tolist()
+
+
+def _certify(voting: View) -> Any:
+    """Certify the selected input; return what was sent as ``x``."""
+    voting.type(**{"voting-n": "500"})
+    with voting.page.expect_request("**/v1/certify") as request:
+        voting.at("voting-start").click()
+    expect(voting.at("voting-radius")).to_be_visible(timeout=WAIT_MS)
+    return json.loads(request.value.post_data or "")["x"]
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((28, 28), np.uint8), "must have the shape 3 × 32 × 32; this one has 28 × 28"),
+        (np.full((3, 32, 32), 256), "integers from 0 to 255, or floats that are multiples of 1/255; 256 is neither"),
+        (np.full((3, 32, 32), 0.3), "0.3 is neither"),
+        (np.full((3, 32, 32), np.nan), "NaN is neither"),
+        (np.zeros((3, 32, 32), np.uint8, order="F"), "must be in C order"),
+        (np.zeros((3, 32, 32), complex), "must hold integers, booleans or floats"),
+        (np.zeros((3, 320, 320)), "too large for one input"),
+        (b"\x93NUMPY\x01\x00", "not a .npy file"),
+        (b"PK", "not a .npy file"),
+        (b"", "not a .npy file"),
+    ],
+)
+def test_a_file_that_is_not_an_input_is_refused_with_the_reason(
+    voting: View, tmp_path: Path, array: Any, message: str
+) -> None:
+    path = tmp_path / "own.npy"
+    if isinstance(array, bytes):
+        path.write_bytes(array)
+    else:
+        np.save(path, array)
+    voting.at("voting-model").select_option("colour")
+    voting.at("voting-file").set_input_files(path)
+    voting.says("voting-file-error", message)
+    expect(voting.at("voting-file")).to_have_attribute("aria-invalid", "true")
+    expect(voting.page.locator("#voting-examples label")).to_have_text(["blank"])
+
+
+def test_models_that_cannot_be_tried_are_named_with_the_reason(voting: View) -> None:
+    expect(voting.page.locator("#voting-model option")).to_have_text(
+        ["colour", "demo-digits", "digits", "gaussian", "mnist"]
+    )
+    reasons = voting.page.locator("#voting-others-list li")
+    expect(reasons).to_have_count(2)
+    expect(reasons.filter(has_text="broken: ")).to_contain_text("safetensors file")
+    expect(reasons.filter(has_text="vector: ")).to_contain_text("of shape 20, are not images of at most 64 × 64 pixels")
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ([28, 28], {"channels": 1, "height": 28, "width": 28}),
+        ([1, 28, 28], {"channels": 1, "height": 28, "width": 28}),
+        ([3, 32, 64], {"channels": 3, "height": 32, "width": 64}),
+        ([2, 8, 8], None),
+        ([3, 65, 8], None),
+        ([784], None),
+        ([1, 1, 8, 8], None),
+    ],
+)
+def test_small_grey_and_colour_images_can_be_drawn(view: View, shape: list[int], size: dict[str, int] | None) -> None:
+    script = "async shape => (await import('./assets/picture.js')).getImageSize(shape)"
+    assert view.evaluate(script, shape) == size
+
+
+def test_levels_are_drawn_from_dark_to_light_in_rows_and_columns(view: View) -> None:
+    draw = """async ([x, shape, levels]) => {
+        const canvas = (await import("./assets/picture.js")).drawPicture(x, { shape, levels });
+        return [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data];
+    }"""
+    grey = [0, 0, 0, 255, 85, 85, 85, 255, 170, 170, 170, 255, 255, 255, 255, 255]
+    assert view.evaluate(draw, [[[0, 1], [2, 3]], [2, 2], 4]) == grey
+    assert view.evaluate(draw, [[[[0, 1], [2, 3]]], [1, 2, 2], 4]) == grey
+    assert view.evaluate(draw, [[[[1]], [[0]], [[1]]], [3, 1, 1], 2]) == [255, 0, 255, 255]

@@ -124,7 +124,7 @@ const MOST_VOTES = formatInteger(LIMITS.n.maximum);
 
 function describeNextRadius({ r, n, min_count, failure }, estimate) {
   if (n === null) {
-    return `If p is about ${estimate}, as these votes suggest, no number of votes up to ${MOST_VOTES} certifies r = ${r}.`;
+    return `If p is about ${estimate}, as these votes suggest, no number of votes up to ${MOST_VOTES} certifies r = ${r} with confidence ${formatConfidence(failure)}.`;
   }
   return (
     `If p is ${estimate}, as these votes suggest, r = ${r} takes ${formatInteger(n)} votes: it is certified with confidence ` +
@@ -135,7 +135,7 @@ function describeNextRadius({ r, n, min_count, failure }, estimate) {
 function describeProof({ r, n, min_count, failure }, { d, p, next_threshold }) {
   const proof =
     n === null
-      ? `No number of votes up to ${MOST_VOTES} proves r = ${r} for such an input with probability ${POWER}.`
+      ? `No number of votes up to ${MOST_VOTES} proves r = ${r} with confidence ${formatConfidence(failure)} for such an input with probability ${POWER}.`
       : `Proving r = ${r} by votes takes ${formatInteger(n)} of them: it is certified with confidence ${formatConfidence(failure)} if ` +
         `${formatInteger(min_count)} are for the class, which happens with probability ${POWER} at this p.`;
   if (r === d || next_threshold === null) return proof;

@@ -28,7 +28,7 @@ export function parseInput(buffer, { shape, levels }) {
 function parseHeader(buffer) {
   const bytes = new Uint8Array(buffer);
   const text = (from, to) => String.fromCharCode(...bytes.subarray(from, to));
-  if (text(0, 6) !== MAGIC || ![1, 2].includes(bytes[6])) throw new FileProblem("This is not a .npy file.");
+  if (bytes.length < 12 || text(0, 6) !== MAGIC || ![1, 2].includes(bytes[6])) throw new FileProblem("This is not a .npy file.");
   const isVersion1 = bytes[6] === 1;
   const view = new DataView(buffer);
   const start = isVersion1 ? 10 + view.getUint16(8, true) : 12 + view.getUint32(8, true);
