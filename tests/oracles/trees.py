@@ -55,13 +55,13 @@ def bounds_by_flips(table: NDArray[Any], x: Input) -> tuple[list[Fraction], list
     low: list[Fraction] = []
     high: list[Fraction] = []
     for r in range(len(x) + 1):
-        values = [table[flipped(x, places)] for places in combinations(range(len(x)), r)]
+        values = [table[flip_bits(x, places)] for places in combinations(range(len(x)), r)]
         low.append(min([*values, *low[-1:]]))
         high.append(max([*values, *high[-1:]]))
     return low, high
 
 
-def flipped(x: Input, places: tuple[int, ...]) -> Input:
+def flip_bits(x: Input, places: tuple[int, ...]) -> Input:
     return tuple(bit ^ (place in places) for place, bit in enumerate(x))
 
 

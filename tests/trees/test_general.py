@@ -49,7 +49,7 @@ def test_the_cost_of_a_search_is_said_and_limited() -> None:
     bits = rng.integers(0, 2, (200, 30))
     tree = DecisionTreeClassifier(random_state=0).fit(bits, rng.integers(0, 2, 200))
     smoothed = SmoothedGeneralTree(tree)
-    features = len(smoothed.tested)
+    features = len(smoothed.features)
     assert smoothed.search_cost(2) == 1 + features + features * (features - 1) // 2
     assert smoothed.search_cost(10**6) == 2**features
     with pytest.raises(

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from oracles.trees import Input, all_inputs, flipped, plain_trees
+from oracles.trees import Input, all_inputs, flip_bits, plain_trees
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -19,8 +19,8 @@ from ellzero.trees import (
 )
 
 
-def changed_within(x: Input, r: int) -> np.ndarray:
-    return np.array([flipped(x, places) for k in range(r + 1) for places in combinations(range(len(x)), k)])
+def ball(x: Input, r: int) -> np.ndarray:
+    return np.array([flip_bits(x, places) for k in range(r + 1) for places in combinations(range(len(x)), k)])
 
 
 @settings(max_examples=150)
@@ -40,7 +40,7 @@ def test_bounds_are_those_of_exhaustive_changes(tree: DecisionTreeClassifier) ->
     low, high = plain_probability_bounds(tree, inputs, 3)
     for place, x in enumerate(inputs):
         for r in range(4):
-            scores = tree.predict_proba(changed_within(x, r))[:, 1]
+            scores = tree.predict_proba(ball(x, r))[:, 1]
             assert (low[place, r], high[place, r]) == (scores.min(), scores.max())
 
 
@@ -53,7 +53,7 @@ def test_the_greedy_adversary_changes_r_features_at_most_each_the_best(
     assert np.all((changed != inputs).sum(axis=1) <= r)
     before = greedy_adversary(tree, inputs, r - 1, toward) if r else inputs
     for start, end in zip(before, changed, strict=True):
-        best = tree.predict_proba(changed_within(tuple(start), 1 if r else 0))[:, toward].max()
+        best = tree.predict_proba(ball(tuple(start), 1 if r else 0))[:, toward].max()
         assert tree.predict_proba([end])[0, toward] == best
     low, high = plain_probability_bounds(tree, inputs, r)
     reached = tree.predict_proba(changed)[:, 1]

@@ -17,7 +17,7 @@ def change_inputs(forest: Forest, bits: Bits, alpha: Fraction, r: int, worst: np
 
     Of all budgets up to r the smallest that attains the bound is spent, so that no change is in vain.
     """
-    changed = bits.copy()
+    outputs = bits.copy()
     arithmetic = IntegerArithmetic(forest, alpha)
     for start in range(0, len(bits), _BLOCK):
         block = bits[start : start + _BLOCK]
@@ -25,8 +25,8 @@ def change_inputs(forest: Forest, bits: Bits, alpha: Fraction, r: int, worst: np
         sums = add_trees(forest, [rows[root] for root in forest.roots], r, worst, arithmetic)
         for place in range(len(block)):
             trace = _Trace(forest, arithmetic, {node: _column(array, place) for node, array in rows.items()})
-            trace.follow([_column(total, place) for total in sums], changed[start + place])
-    return changed
+            trace.follow([_column(total, place) for total in sums], outputs[start + place])
+    return outputs
 
 
 def _column(rows: Rows, place: int) -> Rows:
@@ -48,8 +48,8 @@ class _Trace:
             root = int(self._forest.roots[tree])
             levels = self._forest.height - int(self._forest.heights[root])
             rows = self._arithmetic.lift(self._rows[root], levels)
-            rest, spent = _shares(sums[tree - 1], rows, budget, sums[tree][budget])
-            tasks.append((root, spent))
+            rest, share = _shares(sums[tree - 1], rows, budget, sums[tree][budget])
+            tasks.append((root, share))
             budget = rest
         tasks.append((int(self._forest.roots[0]), budget))
         while tasks:

@@ -12,8 +12,8 @@ def agnostic_radius(alpha: Fraction, p: Fraction, d: int) -> int:
     """
     if p <= Fraction(1, 2):
         return -1
-    certified = 0 if alpha == 1 else radius(Noise(1, alpha), p, d)
-    return -1 if certified is None else certified
+    result = 0 if alpha == 1 else radius(Noise(1, alpha), p, d)
+    return -1 if result is None else result
 
 
 def agnostic_low(alpha: Fraction, p: Fraction, r: int) -> Fraction:

@@ -28,9 +28,8 @@ _FIRST_RADIUS = 4
 def probabilities(forest: Forest, bits: Bits, alpha: Fraction) -> Doubles:
     """The doubles nearest to 1−p and p: dividing two integers rounds correctly in Python."""
     arithmetic = IntegerArithmetic(forest, alpha)
-    whole = arithmetic.denominator
-    numerators = _exact_rows(forest, bits, 0, np.minimum, arithmetic)[:, 0]
-    return np.array([[(whole - numerator) / whole, numerator / whole] for numerator in numerators]).reshape(-1, 2)
+    numerators, unit = _exact_rows(forest, bits, 0, np.minimum, arithmetic)[:, 0], arithmetic.denominator
+    return np.array([[(unit - numerator) / unit, numerator / unit] for numerator in numerators])
 
 
 def bounds(
@@ -54,20 +53,20 @@ def signs(forest: Forest, bits: Bits, alpha: Fraction) -> Integers:
     """1 where p > 1/2, −1 where p < 1/2, 0 where they are equal."""
     doubles = DoubleArithmetic(forest, alpha)
     p = _double_rows(forest, bits, 0, np.minimum, doubles)[:, 0]
-    above = (doubles.lower(p) > 0.5).astype(np.int64) - (doubles.upper(p) < 0.5)
-    if len(doubtful := np.flatnonzero(above == 0)):
+    sides = (doubles.lower(p) > 0.5).astype(np.int64) - (doubles.upper(p) < 0.5)
+    if len(doubts := np.flatnonzero(sides == 0)):
         integers = IntegerArithmetic(forest, alpha)
-        exact = _exact_rows(forest, bits[doubtful], 0, np.minimum, integers)[:, 0]
-        above[doubtful] = [(2 * p > integers.denominator) - (2 * p < integers.denominator) for p in exact]
-    return above
+        exact = _exact_rows(forest, bits[doubts], 0, np.minimum, integers)[:, 0]
+        sides[doubts] = [(2 * p > integers.denominator) - (2 * p < integers.denominator) for p in exact]
+    return sides
 
 
 def radii(forest: Forest, bits: Bits, alpha: Fraction) -> Integers:
     """The largest r at which the class cannot change: −1 at p = 1/2, the number of features where it never can."""
-    above = signs(forest, bits, alpha)
+    sides = signs(forest, bits, alpha)
     results = np.full(len(bits), -1, dtype=np.int64)
     for sign, worst in ((1, np.minimum), (-1, np.maximum)):
-        group = np.flatnonzero(above == sign)
+        group = np.flatnonzero(sides == sign)
         if len(group):
             results[group] = _RadiusSearch(forest, alpha, sign, worst).search(bits[group])
     return results
@@ -79,35 +78,35 @@ class _RadiusSearch:
     def __init__(self, forest: Forest, alpha: Fraction, sign: int, worst: np.ufunc) -> None:
         self._forest, self._sign, self._worst = forest, sign, worst
         self._doubles, self._integers = DoubleArithmetic(forest, alpha), IntegerArithmetic(forest, alpha)
-        self._tested = int(forest.sizes[forest.roots].sum())
+        self._n_tests = int(forest.sizes[forest.roots].sum())
 
     def search(self, bits: Bits) -> Integers:
         """Twice as far in each round, with the inputs whose class has not changed yet."""
         results = np.full(len(bits), self._forest.n_features, dtype=np.int64)
         if self._is_safe(unlimited_worst(self._forest, self._worst, self._integers)).all():
             return results
-        left, r_max = np.arange(len(bits)), _FIRST_RADIUS
-        while len(left):  # which ends: where all bits that are tested may change, every class does
-            certified = self._certified(bits[left], min(r_max, self._tested))
-            results[left] = certified
-            left, r_max = left[certified == r_max], 2 * r_max
+        remaining, r_max = np.arange(len(bits)), _FIRST_RADIUS
+        while len(remaining):  # which ends: where all bits that are tested may change, every class does
+            reach = self._radii_within(bits[remaining], min(r_max, self._n_tests))
+            results[remaining] = reach
+            remaining, r_max = remaining[reach == r_max], 2 * r_max
         return results
 
-    def _certified(self, bits: Bits, r_max: int) -> Integers:
+    def _radii_within(self, bits: Bits, r_max: int) -> Integers:
         """The largest r ≤ r_max with the same class, for each input."""
         rows = _double_rows(self._forest, bits, r_max, self._worst, self._doubles)
         lower, upper = self._doubles.lower(rows), self._doubles.upper(rows)
-        safe, changed = (lower > 0.5, upper <= 0.5) if self._sign > 0 else (upper < 0.5, lower >= 0.5)
+        safe, unsafe = (lower > 0.5, upper <= 0.5) if self._sign > 0 else (upper < 0.5, lower >= 0.5)
         results = safe.sum(axis=1) - 1  # bounds move one way as r grows
-        doubtful = np.flatnonzero(safe.sum(axis=1) + changed.sum(axis=1) < rows.shape[1])
-        if len(doubtful):
-            exact = _exact_rows(self._forest, bits[doubtful], r_max, self._worst, self._integers)
-            results[doubtful] = self._is_safe(exact).sum(axis=1) - 1
+        doubts = np.flatnonzero(safe.sum(axis=1) + unsafe.sum(axis=1) < rows.shape[1])
+        if len(doubts):
+            exact = _exact_rows(self._forest, bits[doubts], r_max, self._worst, self._integers)
+            results[doubts] = self._is_safe(exact).sum(axis=1) - 1
         return np.asarray(results, dtype=np.int64)
 
     def _is_safe(self, numerators: NDArray[Any]) -> NDArray[np.bool_]:
-        doubled, whole = 2 * numerators, self._integers.denominator
-        return np.asarray(doubled > whole if self._sign > 0 else doubled < whole, dtype=np.bool_)
+        twice, denominator = 2 * numerators, self._integers.denominator
+        return np.asarray(twice > denominator if self._sign > 0 else twice < denominator, dtype=np.bool_)
 
 
 def _double_rows(forest: Forest, bits: Bits, r_max: int, worst: np.ufunc, arithmetic: DoubleArithmetic) -> Rows:

@@ -60,7 +60,7 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_depth, n_trees = read_integer(self.max_depth, "max_depth", 1), self._read_n_trees()
         bits, classes, positive = read_training_data(self, X, y)
         self.alpha_, self.classes_ = alpha, classes
-        return self._adopt(grow(bits, positive, alpha, max_depth=max_depth, n_trees=n_trees, leaf=leaf))
+        return self._set_forest(grow(bits, positive, alpha, max_depth=max_depth, n_trees=n_trees, leaf=leaf))
 
     @classmethod
     def from_arrays(
@@ -88,7 +88,7 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         estimator.n_features_in_ = read_integer(n_features, "n_features", 1)
         forest = Forest.of(feature, left, right, value, roots, estimator.n_features_in_)
         estimator._check_trees(forest)
-        return estimator._adopt(forest)
+        return estimator._set_forest(forest)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """The class of each input, by an exact comparison of p with 1/2; ``classes_[0]`` at p = 1/2."""
@@ -135,7 +135,7 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_trees(self, forest: Forest) -> None:
         raise NotImplementedError
 
-    def _adopt(self, forest: Forest) -> Self:
+    def _set_forest(self, forest: Forest) -> Self:
         self.feature_, self.left_, self.right_ = forest.feature, forest.left, forest.right
         self.value_, self.roots_ = forest.value, forest.roots
         return self

@@ -89,15 +89,15 @@ class Forest:
         leaves = self.feature == LEAF
         if not np.array_equal(leaves, self.left == LEAF) or not np.array_equal(leaves, self.right == LEAF):
             raise UnusableTree("feature, left and right must all be -1 at a leaf, and nowhere else")
-        tested = self.feature[self.inner]
-        if np.any(tested < 0) or np.any(tested >= self.n_features):
+        features = self.feature[self.inner]
+        if np.any(features < 0) or np.any(features >= self.n_features):
             raise UnusableTree(f"features must be from 0 to {self.n_features - 1}")
-        if len(np.unique(tested)) != len(tested):
+        if len(np.unique(features)) != len(features):
             raise UnusableTree("a feature is tested at more than one node, so that bounds by recursion would be wrong")
         children = np.concatenate([self.left[self.inner], self.right[self.inner]])
         parents = np.concatenate([self.inner, self.inner])
-        reached = np.sort(np.concatenate([self.roots, children]))
-        if np.any(children <= parents) or not np.array_equal(reached, np.arange(nodes)):
+        places = np.sort(np.concatenate([self.roots, children]))
+        if np.any(children <= parents) or not np.array_equal(places, np.arange(nodes)):
             raise UnusableTree("every node must be a root or the child of one node before it")
 
 

@@ -42,9 +42,9 @@ class SmoothedGeneralTree:
         leaves = two_class_leaves(tree)
         shares = leaves.value[:, 1] if read_leaf(leaf) == "share" else leaves.label.astype(np.float64)
         outputs = [Fraction(float(share)) for share in shares]
-        self.tested: Integers = np.flatnonzero(leaves.signs.any(axis=0))
+        self.features: Integers = np.flatnonzero(leaves.signs.any(axis=0))
         """The features that the tree tests."""
-        self._leaves, deepest = leaves, int(leaves.needed.max())
+        self._leaves, deepest = leaves, int(leaves.lengths.max())
         keep, flip = self.alpha.numerator, self.alpha.denominator - self.alpha.numerator
         unit = max(output.denominator for output in outputs)
         self._denominator = unit * self.alpha.denominator**deepest
@@ -53,14 +53,14 @@ class SmoothedGeneralTree:
             [
                 [
                     int(output * unit)
-                    * keep ** (needed - wrong)
-                    * flip**wrong
-                    * self.alpha.denominator ** (deepest - needed)
-                    if wrong <= needed
+                    * keep ** (length - misses)
+                    * flip**misses
+                    * self.alpha.denominator ** (deepest - length)
+                    if misses <= length
                     else 0
-                    for wrong in range(deepest + 1)
+                    for misses in range(deepest + 1)
                 ]
-                for output, needed in zip(outputs, leaves.needed.tolist(), strict=True)
+                for output, length in zip(outputs, leaves.lengths.tolist(), strict=True)
             ],
             dtype=object,
         )
@@ -72,7 +72,7 @@ class SmoothedGeneralTree:
 
     def search_cost(self, r: int) -> int:
         """How many changed inputs an exact search up to r looks at, for each input."""
-        features = len(self.tested)
+        features = len(self.features)
         return sum(comb(features, k) for k in range(min(read_radius(r, "r"), features) + 1))
 
     def probability_bounds(
@@ -109,7 +109,7 @@ class SmoothedGeneralTree:
         """
         limit, features = read_integer(limit, "limit", 1), self.tree.n_features_in_
         reach = 0
-        while reach < len(self.tested) and self.search_cost(reach + 1) <= limit:
+        while reach < len(self.features) and self.search_cost(reach + 1) <= limit:
             reach += 1
         low, high = self.probability_bounds(X, reach, limit)
         half, results = Fraction(1, 2), []
@@ -118,7 +118,7 @@ class SmoothedGeneralTree:
             safe = sum(value > half for value in least) if p > half else sum(value < half for value in largest)
             if safe <= reach:
                 results.append(safe - 1)
-            elif reach == len(self.tested):
+            elif reach == len(self.features):
                 results.append(features)
             else:
                 results.append(max(reach, agnostic_radius(self.alpha, max(p, 1 - p), features)))
@@ -144,7 +144,7 @@ class SmoothedGeneralTree:
 
     def _changed_totals(self, distance: Integers, steps: Integers, r: int) -> Iterator[NDArray[Any]]:
         """The numerators of p for every change of exactly r of the features that are tested."""
-        choices = combinations(self.tested.tolist(), r)
+        choices = combinations(self.features.tolist(), r)
         while block := list(islice(choices, _BLOCK)):
             check_cancelled()
             places = np.array(block, dtype=np.intp).reshape(len(block), r)

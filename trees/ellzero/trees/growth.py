@@ -31,7 +31,7 @@ class NodePath:
 
 
 @dataclass
-class _Grown:
+class _NodeLists:
     feature: list[int] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
     right: list[int] = field(default_factory=list)
@@ -87,47 +87,49 @@ class TrainingSet:
             reach = np.stack([self.reach(path) for path in paths])
             positive = reach * self.positive
             masses = zip(reach.sum(axis=1), positive.sum(axis=1), reach @ columns, positive @ columns, strict=True)
-            for path, (total, good, ones, good_ones) in zip(paths, masses, strict=True):
-                yield path, SplitStatistics(float(total), float(good), ones, good_ones)
+            for path, (total, positive_mass, ones, positive_ones) in zip(paths, masses, strict=True):
+                yield path, SplitStatistics(float(total), float(positive_mass), ones, positive_ones)
 
     def best_split(self, statistics: SplitStatistics, free: NDArray[np.bool_]) -> int | None:
         """The feature with the least impurity, the first of several; None if none is left that divides the examples."""
         candidates = np.flatnonzero(free & (statistics.total_ones > 0) & (statistics.total_ones < statistics.total))
         if not len(candidates) or not 0 < statistics.positive < statistics.total:
             return None
-        right, good_right = (
-            self.flip * whole + (self.keep - self.flip) * ones[candidates]
-            for whole, ones in (
+        right, positive_right = (
+            self.flip * mass + (self.keep - self.flip) * ones[candidates]
+            for mass, ones in (
                 (statistics.total, statistics.total_ones),
                 (statistics.positive, statistics.positive_ones),
             )
         )
         both = (self.keep + self.flip) * statistics.total, (self.keep + self.flip) * statistics.positive
-        masses = np.stack([right, good_right, both[0] - right, both[1] - good_right])
-        heavy = np.minimum(masses[0], masses[2]) > _LEAST_MASS
-        candidates, masses = candidates[heavy], masses[:, heavy]
+        masses = np.stack([right, positive_right, both[0] - right, both[1] - positive_right])
+        enough = np.minimum(masses[0], masses[2]) > _LEAST_MASS
+        candidates, masses = candidates[enough], masses[:, enough]
         if not len(candidates):
             return None
-        right, good_right, left, good_left = masses
-        scores = good_right * (right - good_right) / right + good_left * (left - good_left) / left
-        near = np.flatnonzero(scores <= scores.min() * _CLOSE)
-        if not self.exact or len(near) == 1:
+        right, positive_right, left, positive_left = masses
+        scores = positive_right * (right - positive_right) / right + positive_left * (left - positive_left) / left
+        ties = np.flatnonzero(scores <= scores.min() * _CLOSE)
+        if not self.exact or len(ties) == 1:
             return int(candidates[scores.argmin()])
-        return int(candidates[_least_exactly(near, masses[:, near])[0]])
+        return int(candidates[_least_exactly(ties, masses[:, ties])[0]])
 
 
-def _least_exactly(near: NDArray[np.intp], masses: Doubles) -> NDArray[np.intp]:
-    """Those of ``near`` whose impurity is exactly the least; masses are integers, one column a candidate."""
+def _least_exactly(ties: NDArray[np.intp], masses: Doubles) -> NDArray[np.intp]:
+    """Those of ``ties`` whose impurity is exactly the least; masses are integers, one column a candidate."""
     _, firsts, groups = np.unique(masses, axis=1, return_index=True, return_inverse=True)
     scores = [_impurity(*(int(mass) for mass in masses[:, first])) for first in firsts]
     least = min(scores)
     best = np.array([score == least for score in scores])
-    return np.asarray(near[best[groups.reshape(-1)]])
+    return np.asarray(ties[best[groups.reshape(-1)]])
 
 
-def _impurity(right: int, good_right: int, left: int, good_left: int) -> Fraction:
+def _impurity(right: int, positive_right: int, left: int, positive_left: int) -> Fraction:
     """Half of the weighted Gini impurity of both children."""
-    return Fraction(good_right * (right - good_right), right) + Fraction(good_left * (left - good_left), left)
+    return Fraction(positive_right * (right - positive_right), right) + Fraction(
+        positive_left * (left - positive_left), left
+    )
 
 
 def grow(bits: Bits, positive: Bits, alpha: Fraction, *, max_depth: int, n_trees: int, leaf: str) -> Forest:
@@ -137,29 +139,28 @@ def grow(bits: Bits, positive: Bits, alpha: Fraction, *, max_depth: int, n_trees
     what reaches it. Its output is the share of positives (``leaf="share"``), or whether they are more than half
     ("majority").
     """
-    training, grown = TrainingSet(bits, positive, alpha, max_depth), _Grown()
-    free = np.ones(bits.shape[1], dtype=np.bool_)
-    free &= bits.any(axis=0) & ~bits.all(axis=0)  # α < 1: every example reaches every node
-    level = [NodePath(grown.add()) for _ in range(n_trees)]
+    training, nodes = TrainingSet(bits, positive, alpha, max_depth), _NodeLists()
+    free = bits.any(axis=0) & ~bits.all(axis=0)  # a constant feature divides the examples nowhere
+    level = [NodePath(nodes.add()) for _ in range(n_trees)]
     for depth in range(max_depth + 1):
-        below: list[NodePath] = []
+        next_level: list[NodePath] = []
         splitting = depth < max_depth and bool(free.any())
         for path, statistics in training.statistics(level, features=splitting):
             node = path.node
-            grown.value[node] = _output(statistics, leaf)
+            nodes.value[node] = _output(statistics, leaf)
             feature = training.best_split(statistics, free) if splitting else None
             if feature is None:
                 continue
             free[feature] = False
-            grown.feature[node], grown.left[node], grown.right[node] = feature, grown.add(), grown.add()
-            below += [
-                NodePath(grown.left[node], (*path.steps, (feature, False))),
-                NodePath(grown.right[node], (*path.steps, (feature, True))),
+            nodes.feature[node], nodes.left[node], nodes.right[node] = feature, nodes.add(), nodes.add()
+            next_level += [
+                NodePath(nodes.left[node], (*path.steps, (feature, False))),
+                NodePath(nodes.right[node], (*path.steps, (feature, True))),
             ]
-        level = below
+        level = next_level
         if not level:
             break
-    return Forest.of(grown.feature, grown.left, grown.right, grown.value, np.arange(n_trees), bits.shape[1])
+    return Forest.of(nodes.feature, nodes.left, nodes.right, nodes.value, np.arange(n_trees), bits.shape[1])
 
 
 def _output(statistics: SplitStatistics, leaf: str) -> float:

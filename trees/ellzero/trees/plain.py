@@ -65,14 +65,14 @@ class Leaves:
         return cls(np.stack(signs), value.argmax(axis=1), value)
 
     @cached_property
-    def needed(self) -> Integers:
+    def lengths(self) -> Integers:
         """How many features each leaf's way tests."""
         return np.asarray(np.count_nonzero(self.signs, axis=1), dtype=np.int64)
 
     def distances(self, bits: Bits) -> Integers:
         """(inputs, leaves): how many features must change for an input to reach a leaf."""
         agreement = (2.0 * bits - 1) @ self.signs.T.astype(np.float64)  # agreeing minus disagreeing
-        return ((self.needed - agreement) / 2).astype(np.int64)
+        return ((self.lengths - agreement) / 2).astype(np.int64)
 
 
 def plain_distance(tree: DecisionTreeClassifier, X: ArrayLike) -> Integers:  # noqa: N803
@@ -95,10 +95,10 @@ def plain_probability_bounds(tree: DecisionTreeClassifier, X: ArrayLike, r_max: 
     """
     r_max, leaves, bits = read_radius(r_max, "r_max"), two_class_leaves(tree), read_features(tree, X)
     distances, value = leaves.distances(bits), leaves.value[:, 1]
-    near = [distances <= r for r in range(r_max + 1)]
+    balls = [distances <= r for r in range(r_max + 1)]
     return (
-        np.stack([np.where(within, value, np.inf).min(axis=1) for within in near], axis=1),
-        np.stack([np.where(within, value, -np.inf).max(axis=1) for within in near], axis=1),
+        np.stack([np.where(within, value, np.inf).min(axis=1) for within in balls], axis=1),
+        np.stack([np.where(within, value, -np.inf).max(axis=1) for within in balls], axis=1),
     )
 
 
@@ -113,18 +113,18 @@ def greedy_adversary(tree: DecisionTreeClassifier, X: ArrayLike, r: int, toward:
     if toward not in labels:
         raise InvalidInput("toward", " or ".join(map(repr, labels)), toward)
     value = leaves.value[:, labels.index(toward)]
-    changed = bits.copy()
+    inputs = bits.copy()
     for _ in range(r):
-        distances = leaves.distances(changed)
+        distances = leaves.distances(inputs)
         rivals = np.where(distances == 1, value, -np.inf)
         best = rivals.argmax(axis=1)
         rows = np.flatnonzero(rivals.max(axis=1) > value[distances.argmin(axis=1)])
         if not len(rows):
             break
         signs = leaves.signs[best[rows]]
-        wrong = (signs != 0) & ((signs == 1) != changed[rows])  # one feature a row
-        changed[rows] ^= wrong
-    return changed.astype(np.uint8)
+        flips = (signs != 0) & ((signs == 1) != inputs[rows])  # one feature a row
+        inputs[rows] ^= flips
+    return inputs.astype(np.uint8)
 
 
 def two_class_leaves(tree: DecisionTreeClassifier) -> Leaves:

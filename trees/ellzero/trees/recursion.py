@@ -155,25 +155,25 @@ def node_rows(
 def lift_children(forest: Forest, node: int, rows: dict[int, Rows], arithmetic: Arithmetic) -> tuple[Rows, Rows]:
     """The rows of the right child and of the left one, in the units of the node."""
     right, left = int(forest.right[node]), int(forest.left[node])
-    below = int(forest.heights[node]) - 1
+    levels = int(forest.heights[node]) - 1
     return (
-        arithmetic.lift(rows[right], below - int(forest.heights[right])),
-        arithmetic.lift(rows[left], below - int(forest.heights[left])),
+        arithmetic.lift(rows[right], levels - int(forest.heights[right])),
+        arithmetic.lift(rows[left], levels - int(forest.heights[left])),
     )
 
 
 def combine(w: Rows, v: Rows, right: Rows, left: Rows, cap: int, worst: np.ufunc) -> Rows:
     """Rows 0..cap of a node, with w on its right side and v = 1−w on its left."""
-    kept = convolve(w * right, v * left, cap, worst)
+    without_flip = convolve(w * right, v * left, cap, worst)
     if cap == 0:
-        return kept
-    flipped = convolve(v * right, w * left, cap - 1, worst)
-    rows = np.empty((cap + 1, len(w)), dtype=kept.dtype)
-    rows[0] = kept[0]
-    last = min(len(kept) - 1, cap)  # kept may lack the last row: both sides are exhausted then
-    worst(kept[1 : last + 1], flipped[:last], out=rows[1 : last + 1])
+        return without_flip
+    with_flip = convolve(v * right, w * left, cap - 1, worst)
+    rows = np.empty((cap + 1, len(w)), dtype=without_flip.dtype)
+    rows[0] = without_flip[0]
+    last = min(len(without_flip) - 1, cap)  # the last row is missing where both sides have no more bits to change
+    worst(without_flip[1 : last + 1], with_flip[:last], out=rows[1 : last + 1])
     if last < cap:
-        worst(kept[last], flipped[cap - 1], out=rows[cap])
+        worst(without_flip[last], with_flip[cap - 1], out=rows[cap])
     return rows
 
 
@@ -182,28 +182,28 @@ def convolve(first: Rows, second: Rows, cap: int, worst: np.ufunc) -> Rows:
     if len(first) > len(second):
         first, second = second, first
     length = min(cap, len(first) + len(second) - 2) + 1
-    filled = min(len(second), length)
-    head: Rows = first[0] + second[:filled]
+    size = min(len(second), length)
+    head: Rows = first[0] + second[:size]
     if len(first) == 1:
         return head
     rows = np.empty((length, head.shape[1]), dtype=head.dtype)
-    rows[:filled] = head
+    rows[:size] = head
     for s in range(1, min(len(first), length)):
-        more = first[s] + second[: length - s]
-        end = s + len(more)
-        worst(rows[s:filled], more[: filled - s], out=rows[s:filled])
-        rows[filled:end] = more[filled - s :]
-        filled = max(filled, end)
+        sums = first[s] + second[: length - s]
+        end = s + len(sums)
+        worst(rows[s:size], sums[: size - s], out=rows[s:size])
+        rows[size:end] = sums[size - s :]
+        size = max(size, end)
     return rows
 
 
 def add_trees(forest: Forest, trees: Sequence[Rows], r_max: int, worst: np.ufunc, arithmetic: Arithmetic) -> list[Rows]:
     """The sums of the first tree, of the first two, and so on, each row the worst over all ways to share r out."""
-    lifted = [
+    terms = [
         arithmetic.lift(rows, int(forest.height - forest.heights[root]))
         for root, rows in zip(forest.roots, trees, strict=True)
     ]
-    sums = [lifted[0]]
-    for rows in lifted[1:]:
+    sums = [terms[0]]
+    for rows in terms[1:]:
         sums.append(convolve(sums[-1], rows, r_max, worst))
     return sums
