@@ -68,3 +68,9 @@ def run_process(line: str) -> Run:
     with start_process(line) as process:
         out, err = process.communicate(timeout=PROCESS_SECONDS)
     return Run(process.returncode, out, err)
+
+
+def check_mistake(run: Run, message: str) -> None:
+    """A mistake is one line that starts with ``message``, and exit code 2."""
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), run.err
+    assert run.err.startswith(f"ellzero: {message}"), run.err

@@ -183,7 +183,10 @@ def test_a_damaged_shard_is_set_aside_and_computed_anew(ellzero: Ellzero, tmp_pa
             "precompute --k 1:200 --alpha 0.01:0.99:0.01 --method paper --d 50 --r 0:9 --out OUT",
             "grid must be of at most 100,000 cells for the paper's method",
         ),
-        ("precompute --k 1 --alpha 0.5 --workers 0 --out OUT", "--workers must be an integer from 1"),
+        (
+            "precompute --k 1 --alpha 0.5 --workers 0 --out OUT",
+            "Invalid value for '--workers': 0 is not in the range x>=1.",
+        ),
         (
             "precompute --k 1 --alpha 0.5 --workers 2 --executor local --out OUT",
             "--executor must be ray or auto if address or workers is given",

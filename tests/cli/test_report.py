@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import Ellzero
 
 DOCS = Path(__file__).parents[2] / "docs" / "smoothing.md"
 CERTIFY = "from ellzero.cli.main import main; main()"
@@ -47,3 +48,17 @@ def test_the_documented_sql_gives_the_mean_certified_radius(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     ((mean,),) = duckdb.execute(query).fetchall()
     assert mean == pytest.approx(report["mean_radius"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("report {tmp}", "holds no results of ellzero"),
+        ("report {tmp}/none --r-max x", "Invalid value for '--r-max': 'x' is not a valid integer."),
+    ],
+)
+def test_a_mistake_is_one_line(ellzero: Ellzero, tmp_path: Path, line: str, message: str) -> None:
+    code, out, err = ellzero(line.format(tmp=tmp_path))
+    assert code in (1, 2)
+    assert (out, err.count("\n")) == ("", 1)
+    assert message in err

@@ -274,9 +274,9 @@ def test_a_list_for_another_noise_is_unsound_or_loose(ellzero: Ellzero, table: s
     [
         ("verify {table} --share 2", "--share must be a number from 0 to 1; got '2'"),
         ("verify {table} --share nan", "--share must be a number from 0 to 1; got 'nan'"),
-        ("verify {table} --seed -1", "--seed must be an integer of at least 0; got -1"),
-        ("verify {table} --seed x", "--seed must be an integer of at least 0; got 'x'"),
-        ("show {table} --k 0", "--k must be an integer from 1"),
+        ("verify {table} --seed -1", "Invalid value for '--seed': -1 is not in the range x>=0."),
+        ("verify {table} --seed x", "Invalid value for '--seed': 'x' is not a valid integer."),
+        ("show {table} --k 0", "Invalid value for '--k': 0 is not in the range 1<=x<=100000000."),
         ("show {table} --alpha 2", "--alpha must be a rational number"),
         ("export {table} --format text", "a plain list is of one column: give --k and --alpha"),
         ("export {table} --k 255", "give both --k and --alpha, or neither"),
@@ -289,7 +289,7 @@ def test_a_list_for_another_noise_is_unsound_or_loose(ellzero: Ellzero, table: s
         ("import {tmp}/empty --k 1 --alpha 0.8", "holds no rows"),
         ("import {tmp}/text --k 1 --alpha 0.8", "line 1 must be a radius and a decimal"),
         ("import {tmp}/list --k 1 --alpha 8", "--alpha must be a rational number"),
-        ("nothing", "No such command 'nothing'"),
+        ("nothing", "no command 'nothing'. There are compact, export, import, info, show, verify."),
         ("info {table} --all", "No such option"),
     ],
 )

@@ -1,9 +1,11 @@
-"""``ellzero train`` on tokens, as a new user would try it."""
+"""``ellzero train``: tokens as a new user would try them, and mistakes in one line."""
 
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
+from command_line import Ellzero
 
 from ellzero.cli.certify import certify_command
 from ellzero.cli.train import train_command
@@ -35,3 +37,32 @@ def test_tokens_are_trained_resumed_certified_and_overwritten(tmp_path: Path) ->
     replaced = CliRunner().invoke(certify_command, [*certify, "--n", "3000", "--device", "cpu", "--overwrite"])
     assert replaced.exit_code == 0, replaced.output
     assert (results / "mine.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train --alpha 0.9 --rate 900 --architecture mlp --epochs 1", "training diverged in epoch 1"),
+        ("train --alpha 0.9 --config width", "--config must be NAME=VALUE"),
+        ("train", "give --alpha, the amount of discrete noise"),
+        ("train --alpha 0.9 --k 1", "has levels 0..16, and --k 1 is for 0..1; --binarize 8 turns them into bits"),
+        ("train --alpha 0.9 --binarize 17", "--binarize must be a level from 1 to 16"),
+        ("train --alpha 0.9 --architecture resnet", "no architecture is called resnet"),
+        ("train --alpha 0.9 --architecture os:system", "is code that has not been allowed"),
+        ("train --alpha 0.9 --epochs 0", "Invalid value for '--epochs': 0 is not in the range x>=1."),
+        ("train --alpha 0.9 --out model.pt", "--out must be a file name that ends in .safetensors"),
+        ("train --alpha 0.9 --device gpu", "--device must be auto, cpu, cuda or cuda:0"),
+        ("train --data /nowhere --alpha 0.9", "is not a folder with a data set"),
+    ],
+)
+def test_a_mistake_is_one_line_and_saves_no_model(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = ellzero(line)
+    assert code in (1, 2)
+    assert out == ""
+    *notices, last = err.splitlines()
+    assert message in last
+    assert len(notices) == ("diverged" in message)  # which says first what it trains
+    assert not list(tmp_path.rglob("*.safetensors"))

@@ -3,16 +3,15 @@
 import secrets
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
+from ellzero.cli.certificate_options import VOTES
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
-from ellzero.cli.parameters import Command, IntegerParam, placement_options
+from ellzero.cli.parameters import Command, IntegerRange, placement_options
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.execution.executors import WorkerResources
 from ellzero.core.execution.placement import Placement, explain_interruption
-from ellzero.core.numbers import read_integer
 from ellzero.core.part_store import split_chunks
 from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
@@ -38,10 +37,10 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 )
 @data_options("test")
 @noise_options
-@click.option("--n0", type=IntegerParam(), default=DEFAULT_N0, show_default=True, help="Votes that choose the class.")
+@click.option("--n0", type=VOTES, default=DEFAULT_N0, show_default=True, help="Votes that choose the class.")
 @click.option(
     "--n",
-    type=IntegerParam(),
+    type=VOTES,
     default=DEFAULT_N,
     show_default=True,
     help="Votes for the certificate; n0 others choose the class.",
@@ -56,21 +55,23 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
     help="settled: stop when no remaining vote can change the answer. anytime: stop far earlier, at the cost of some "
     "radius. never: draw all votes.",
 )
-@click.option("--seed", type=IntegerParam(), help="By default random; a resumed run keeps its seed.")
-@click.option("--limit", type=IntegerParam(), help="Certify only this many inputs, the first ones.")
+@click.option("--seed", type=IntegerRange(min=0), help="By default random; a resumed run keeps its seed.")
+@click.option("--limit", type=IntegerRange(min=1), help="Certify only this many inputs, the first ones.")
 @click.option(
     "--out", required=True, metavar="URI", help="Where results are written: a directory, or s3://bucket/prefix."
 )
 @click.option("--overwrite", is_flag=True, help="Remove the results of another run from --out first.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @click.option(
-    "--batch-size", type=IntegerParam(), help="Samples per batch; by default chosen for the model and the device."
+    "--batch-size", type=IntegerRange(min=1), help="Samples per batch; by default chosen for the model and the device."
 )
 @click.option("--autocast", type=click.Choice(["bfloat16", "float16"]), help="Run the model in reduced precision.")
 @click.option(
     "--compile", "compiled", is_flag=True, help="Compile the model first: takes half a minute, then runs faster."
 )
-@click.option("--cores", type=IntegerParam(), default=1, show_default=True, help="Cores per worker, with Ray on CPUs.")
+@click.option(
+    "--cores", type=IntegerRange(1, 4_096), default=1, show_default=True, help="Cores per worker, with Ray on CPUs."
+)
 @placement_options
 @factory_option
 def certify_command(
@@ -78,23 +79,23 @@ def certify_command(
     models: Path,
     data: DataOptions,
     noise: NoiseOptions,
-    n0: Any,
-    n: Any,
+    n0: int,
+    n: int,
     failure: str,
     runner_up: bool,
     stopping: str,
-    seed: Any,
-    limit: Any,
+    seed: int | None,
+    limit: int | None,
     out: str,
     overwrite: bool,
     device: str,
-    batch_size: Any,
+    batch_size: int | None,
     autocast: str | None,
     compiled: bool,
-    cores: Any,
+    cores: int,
     executor: str,
     address: str | None,
-    workers: Any,
+    workers: int | None,
     allowed: tuple[str, ...],
 ) -> None:
     """Certify the inputs of a data set: class, votes and radius of each, as Parquet.
@@ -133,8 +134,7 @@ def certify_command(
         autocast=autocast,
         compile=compiled,
     )
-    inputs = len(loaded.labels) if limit is None else min(len(loaded.labels), read_integer(limit, "limit", 1))
-    read_integer(cores, "cores", 1, 4_096)
+    inputs = len(loaded.labels) if limit is None else min(len(loaded.labels), limit)
     place.check()
     # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
     trial = replace(run, device="auto" if place.is_cluster else device, compile=False).make_classifier(saved)

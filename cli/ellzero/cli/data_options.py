@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from ellzero.cli.parameters import IntegerParam
+from ellzero.cli.parameters import IntegerRange
 from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import read_integer
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.loading import SPLITS
 from ellzero.smoothing.errors import BadData
@@ -26,16 +25,14 @@ class DataOptions:
 
     uri: str
     split: str
-    binarize: Any
-    image_size: Any
+    binarize: int | None
+    image_size: int
 
-    def source(self, k: Any, trained: int | None = None) -> DataSource:
+    def source(self, k: int | None, trained: int | None = None) -> DataSource:
         """Where its inputs come from; unless an option says otherwise, they are binarized as for training."""
-        binarize = trained if self.binarize is None else read_integer(self.binarize, "binarize", 1)
-        levels = None if k is None or binarize is not None else read_integer(k, "k", 1)
-        return DataSource(
-            self.uri, self.split, levels, read_integer(self.image_size, "image_size", 1, 10_000), binarize
-        )
+        binarize = trained if self.binarize is None else self.binarize
+        levels = None if k is None or binarize is not None else k
+        return DataSource(self.uri, self.split, levels, self.image_size, binarize)
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class NoiseOptions:
     """The noise that options name; an option that is not used is None."""
 
     family: str | None
-    k: Any
+    k: int | None
     unit: str | None
     alpha: str | None
     sigma: str | None
@@ -76,10 +73,10 @@ class NoiseOptions:
         return amount
 
     def _levels(self, data: DataSet) -> int:
-        if self.k is None or (k := read_integer(self.k, "k", 1)) == data.levels - 1:
+        if self.k is None or self.k == data.levels - 1:
             return data.levels
-        advice = f"; --binarize {data.levels // 2} turns them into bits" if k == 1 else ""
-        raise BadData(data.name, f"has levels 0..{data.levels - 1}, and --k {k} is for 0..{k}{advice}")
+        advice = f"; --binarize {data.levels // 2} turns them into bits" if self.k == 1 else ""
+        raise BadData(data.name, f"has levels 0..{data.levels - 1}, and --k {self.k} is for 0..{self.k}{advice}")
 
 
 def noise_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -88,7 +85,7 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapper(
         family: str | None,
-        k: Any,
+        k: int | None,
         unit: str | None,
         alpha: str | None,
         sigma: str | None,
@@ -106,7 +103,9 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
             help="What counts as one change; coordinate by default.",
         ),
         click.option("--alpha", help="Discrete noise: total probability that a value stays, such as 0.8 or 4/5."),
-        click.option("--k", type=IntegerParam(), help="Levels of the inputs minus one; by default as the data says."),
+        click.option(
+            "--k", type=IntegerRange(min=1), help="Levels of the inputs minus one; by default as the data says."
+        ),
         click.option(
             "--noise",
             "family",
@@ -123,18 +122,18 @@ def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., No
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def wrapper(uri: str, split: str, binarize: Any, image_size: Any, **others: Any) -> None:
+        def wrapper(uri: str, split: str, binarize: int | None, image_size: int, **others: Any) -> None:
             command(data=DataOptions(uri, split, binarize, image_size), **others)
 
         for option in (
             click.option(
                 "--image-size",
-                type=IntegerParam(),
+                type=IntegerRange(1, 10_000),
                 default=224,
                 show_default=True,
                 help="Side of the square that images are cropped to, for folders of images.",
             ),
-            click.option("--binarize", type=IntegerParam(), help="Turn levels into bits: 1 from this level on."),
+            click.option("--binarize", type=IntegerRange(min=1), help="Turn levels into bits: 1 from this level on."),
             click.option(
                 "--split",
                 type=click.Choice(SPLITS),

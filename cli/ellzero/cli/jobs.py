@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ellzero.cli.groups import CommandGroup
 from ellzero.cli.parameters import Command
 from ellzero.core.progress import notify
 from ellzero.core.text import format_duration
@@ -29,7 +30,7 @@ def address_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-@click.group("jobs", invoke_without_command=True)
+@click.group("jobs", cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def jobs_group(ctx: click.Context) -> None:
     """List, read and stop the jobs that `ellzero submit` started on a Ray cluster."""

@@ -2,19 +2,19 @@
 
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
+from ellzero.cli.groups import CommandGroup
 from ellzero.cli.registry import COMMANDS, CommandEntry
 from ellzero.core import __version__
 from ellzero.core.errors import MissingExtra
 from ellzero.core.install_hint import install_hint
 
 
-class LazyGroup(click.Group):
-    """Sub-commands that are imported when they are asked for, and listed without being imported."""
+class LazyGroup(CommandGroup):
+    """Commands that are imported when they are run, and listed without being imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -22,16 +22,6 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         entry = COMMANDS.get(name)
         return None if entry is None else _load(name, entry)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name, COMMANDS, 1)
-            hint = f" Did you mean {near[0]}?" if near else f" There are {', '.join(sorted(COMMANDS))}."
-            raise click.UsageError(f"no command {name!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -71,14 +61,16 @@ def _load(name: str, entry: CommandEntry) -> click.Command:
     except MissingExtra as missing:
         return _explain_missing(name, entry, missing.module)
     except ModuleNotFoundError as missing:
-        return _explain_missing(name, entry, missing.name or "")
+        if missing.name is None or missing.name.partition(".")[0] == "ellzero":  # a defect, which nobody can install
+            raise
+        return _explain_missing(name, entry, missing.name)
     if not isinstance(command, click.Command):
         raise TypeError(f"{entry.target} is not a command")
     return command
 
 
 def _explain_missing(name: str, entry: CommandEntry, module_name: str) -> click.Command:
-    """A command that says what it needs, whatever it is given."""
+    """A command that says what it needs, whatever its arguments are."""
     remedy = f": {install_hint(entry.extra)}" if entry.extra else ", which is not installed"
 
     def explain() -> None:

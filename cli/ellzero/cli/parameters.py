@@ -9,7 +9,6 @@ import click
 from ellzero.core.errors import EllzeroError, InvalidInput
 
 MOST_RADII = 1_000_000
-_WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _RANGE = re.compile(r"(?P<low>\d{1,40})(:(?P<high>\d{1,40}))?", re.ASCII)
 
 
@@ -27,13 +26,10 @@ class Command(click.Command):
             raise click.ClickException(str(error)) from error
 
 
-class IntegerParam(click.ParamType[Any]):
-    """A whole number; other text goes through as it is, so that the library says what the field allows."""
+class IntegerRange(click.IntRange):
+    """An integer within bounds."""
 
-    name = "integer"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
+    name = "integer"  # click would say "'x' is not a valid integer range"
 
 
 class Radii(click.ParamType[Any]):
@@ -56,20 +52,12 @@ class Radii(click.ParamType[Any]):
         return radii
 
 
-def noise_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--k and --alpha."""
-    command = click.option("--alpha", required=True, help="Total probability of staying, in (0, 1): 0.8 or 4/5.")(
-        command
-    )
-    return click.option(
-        "--k", type=IntegerParam(), required=True, help="Number of categories minus one: 255 for bytes, 1 for bits."
-    )(command)
-
-
 def placement_options(command: Callable[..., None]) -> Callable[..., None]:
     """--executor, --address and --workers: where a command's work runs."""
     for option in (
-        click.option("--workers", type=IntegerParam(), help="Processes of a Ray of its own; all cores by default."),
+        click.option(
+            "--workers", type=IntegerRange(min=1), help="Processes of a Ray of its own; all cores by default."
+        ),
         click.option("--address", help="A Ray cluster: host:6379, or auto for the one on this machine."),
         click.option("--executor", type=click.Choice(["auto", "local", "ray"]), default="auto", show_default=True),
     ):

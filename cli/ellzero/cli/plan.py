@@ -1,7 +1,6 @@
 """The command ``ellzero plan``."""
 
 from fractions import Fraction
-from typing import Any
 
 import click
 
@@ -10,22 +9,23 @@ from ellzero.certificates.noise import Noise
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import reachable_radius
-from ellzero.cli.parameters import Command, IntegerParam, noise_options
+from ellzero.cli.certificate_options import DIMENSION, RADIUS, VOTES, noise_options
+from ellzero.cli.parameters import Command
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
-from ellzero.core.numbers import read_dimension, read_integer, read_probability
+from ellzero.core.numbers import read_integer, read_probability
 
 
 @click.command("plan", cls=Command)
 @noise_options
-@click.option("--r", type=IntegerParam(), help="Wanted radius ...")
+@click.option("--r", type=RADIUS, help="Wanted radius ...")
 @click.option("--p", help="... and the probability of the top class that you expect: prints the votes needed.")
-@click.option(
-    "--n", type=IntegerParam(), help="In place of both: prints the largest radius that n votes can certify ..."
-)
-@click.option("--d", type=IntegerParam(), help="... among inputs of d coordinates.")
+@click.option("--n", type=VOTES, help="In place of both: prints the largest radius that n votes can certify ...")
+@click.option("--d", type=DIMENSION, help="... among inputs of d coordinates.")
 @click.option("--failure", default=DEFAULT_FAILURE, show_default=True, help="Probability of a false certificate.")
 @click.option("--power", help=f"With --r and --p: probability of certifying such an input; {DEFAULT_POWER} by default.")
-def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, failure: str, power: str | None) -> None:
+def plan_command(
+    k: int, alpha: str, r: int | None, p: str | None, n: int | None, d: int | None, failure: str, power: str | None
+) -> None:
     """Print how many votes a radius needs, or how far n votes can reach, as the last line."""
     noise = Noise(k, alpha)
     if n is not None:
@@ -40,7 +40,7 @@ def plan_command(k: Any, alpha: str, r: Any, p: str | None, n: Any, d: Any, fail
     if r is None or p is None:
         raise click.UsageError("give either --r and --p, or --n and --d")
     if d is not None:
-        read_integer(r, "r", 0, read_dimension(d))
+        read_integer(r, "r", 0, d)
     power = power or DEFAULT_POWER
     found = plan(noise, r, p, failure, power)
     if found is None:

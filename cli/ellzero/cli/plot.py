@@ -1,19 +1,20 @@
 """The command ``ellzero plot``."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ellzero.certificates.exact_thresholds import column, column_end
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.plots import plot_thresholds
-from ellzero.cli.parameters import Command, IntegerParam
+from ellzero.cli.certificate_options import RADIUS, K
+from ellzero.cli.groups import CommandGroup
+from ellzero.cli.parameters import Command
 from ellzero.cli.thresholds import column_seconds
 from ellzero.core.progress import announce, track
 
 
-@click.group("plot", invoke_without_command=True)
+@click.group("plot", cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def plot_group(ctx: click.Context) -> None:
     """Draw figures as PNG, SVG or PDF."""
@@ -22,11 +23,11 @@ def plot_group(ctx: click.Context) -> None:
 
 
 @plot_group.command("thresholds", cls=Command)
-@click.option("--k", type=IntegerParam(), required=True, help="Number of categories minus one.")
+@click.option("--k", type=K, required=True, help="Number of categories minus one.")
 @click.option("--alpha", required=True, help="Probabilities of staying, such as 0.1,0.2,0.5.")
-@click.option("--r-max", type=IntegerParam(), default=20, show_default=True)
+@click.option("--r-max", type=RADIUS, default=20, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("thresholds.png"), show_default=True)
-def plot_thresholds_command(k: Any, alpha: str, r_max: Any, out: Path) -> None:
+def plot_thresholds_command(k: int, alpha: str, r_max: int, out: Path) -> None:
     """Draw the thresholds against the radius, a line for each α."""
     noises = [Noise(k, value) for value in alpha.split(",")]
     seconds = sum(column_seconds(column_end(noise, r_max, 20)) for noise in noises)

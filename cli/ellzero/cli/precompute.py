@@ -44,7 +44,7 @@ def precompute_command(
     r: list[int] | None,
     executor: str,
     address: str | None,
-    workers: Any,
+    workers: int | None,
     compacted: bool,
     dry_run: bool,
 ) -> None:

@@ -19,12 +19,13 @@ from ellzero.certificates.exact_thresholds import (
 from ellzero.certificates.noise import Noise
 from ellzero.certificates.radii import Watch, certify, radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes
-from ellzero.cli.parameters import Command, IntegerParam, noise_options
+from ellzero.cli.certificate_options import DIMENSION, VOTES, noise_options
+from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.cli.thresholds import column_seconds
 from ellzero.core.conventions import CONVENTIONS_DICT, DEFAULT_FAILURE
 from ellzero.core.errors import InvalidInput, MissingExtra
 from ellzero.core.evidence import Evidence, read_evidence
-from ellzero.core.numbers import read_dimension, read_probability
+from ellzero.core.numbers import read_probability
 from ellzero.core.progress import announce, notify, track
 from ellzero.core.schemas import RadiusAnswer
 
@@ -36,11 +37,11 @@ _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 
 @click.command("radius", cls=Command)
 @noise_options
-@click.option("--d", type=IntegerParam(), required=True, help="Number of coordinates.")
+@click.option("--d", type=DIMENSION, required=True, help="Number of coordinates.")
 @click.option("--p", help="Lower bound of the probability of the top class.")
 @click.option("--p-b", help="With --p: upper bound of the probability of every other class.")
-@click.option("--count", type=IntegerParam(), help="In place of --p: votes for the top class ...")
-@click.option("--n", type=IntegerParam(), help="... out of so many, drawn after the class was chosen ...")
+@click.option("--count", type=IntegerRange(min=0), help="In place of --p: votes for the top class ...")
+@click.option("--n", type=VOTES, help="... out of so many, drawn after the class was chosen ...")
 @click.option("--failure", help=f"... at this probability of being wrong; {DEFAULT_FAILURE} by default.")
 @click.option("--json", "as_json", is_flag=True, help="Say why as well.")
 @click.option(
@@ -48,38 +49,38 @@ _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 )
 @click.option("--server", envvar="ELLZERO_SERVER", metavar="URL", help="A service to ask instead of computing.")
 def radius_command(
-    k: Any,
+    k: int,
     alpha: str,
-    d: Any,
+    d: int,
     p: str | None,
     p_b: str | None,
-    count: Any,
-    n: Any,
+    count: int | None,
+    n: int | None,
     failure: str | None,
     as_json: bool,
     table: str | None,
     server: str | None,
 ) -> None:
     """Print the certified radius, or `abstain`, as the last line: computed here, or from a table or a service."""
-    noise, d = Noise(k, alpha), read_dimension(d)
+    noise = Noise(k, alpha)
     evidence = _read_options(p, p_b, count, n, failure)
     if table is not None and server is not None:
         raise click.UsageError("give either --table or --server, not both")
     if table is not None or server is not None:
-        fields = {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": evidence.failure}
-        fields |= {"k": k, "alpha": alpha, "d": d}
+        fields: dict[str, Any] = {"k": k, "alpha": alpha, "d": d}
+        fields |= {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": evidence.failure}
         try:
             looked_up = _look_up(table, fields) if table is not None else _ask_service(str(server), fields)
         except (MissingExtra, ModuleNotFoundError) as missing:
             what, extra = ("--table", "tables") if table is not None else ("--server", "client")
             raise MissingExtra(what, extra) from missing
         answer = _explain_answer(looked_up, fields)
-    elif p is not None and p_b is not None:
-        answer = _explain_two_classes(noise, p, p_b, d)
-    elif p is not None:
-        answer = _explain_probability(noise, p, d)
-    else:
+    elif count is not None and n is not None:
         answer = _explain_votes(noise, count, n, str(evidence.failure), d)
+    elif p_b is not None:
+        answer = _explain_two_classes(noise, str(p), p_b, d)
+    else:
+        answer = _explain_probability(noise, str(p), d)
     if as_json:
         click.echo(
             json.dumps({"k": noise.k, "alpha": str(noise.alpha), "d": d, **answer, "conventions": CONVENTIONS_DICT})
@@ -89,7 +90,7 @@ def radius_command(
     click.echo("abstain" if answer["radius"] is None else answer["radius"])
 
 
-def _read_options(p: str | None, p_b: str | None, count: Any, n: Any, failure: str | None) -> Evidence:
+def _read_options(p: str | None, p_b: str | None, count: int | None, n: int | None, failure: str | None) -> Evidence:
     """The evidence of the options; what does not go together is refused by the options' names."""
     try:
         return read_evidence(p, p_b, count, n, failure)

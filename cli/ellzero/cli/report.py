@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from ellzero.cli.parameters import Command, IntegerParam
+from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.core.errors import BadResults, MissingExtra
-from ellzero.core.numbers import read_integer
 from ellzero.core.progress import notify
 from ellzero.smoothing.noise.registry import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
@@ -27,16 +26,17 @@ from ellzero.smoothing.runs.result_store import ResultStore
     help="Draw the curves to this file: .png, .svg or .pdf.",
 )
 @click.option(
-    "--r-max", type=IntegerParam(), help="List ACC@r up to this radius; by default up to the largest certified one."
+    "--r-max",
+    type=IntegerRange(0, 10_000),
+    help="List ACC@r up to this radius; by default up to the largest certified one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as_json: bool) -> None:
+def report_command(results: tuple[str, ...], figure: Path | None, r_max: int | None, as_json: bool) -> None:
     """Print the mean certified radius μ(R) and ACC@r of RESULTS, and draw them.
 
     Several RESULTS are compared in one figure. Without --plot the figure of one local folder is written to curves.svg
     in that folder, and that of several RESULTS to curves.svg in the current directory.
     """
-    last = None if r_max is None else read_integer(r_max, "r_max", 0, 10_000)
     reports: dict[str, Report] = {}
     for uri in results:
         store = ResultStore(uri)
@@ -45,7 +45,7 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: Any, as
             raise BadResults(uri, "holds no results of ellzero")
         table = store.table()
         columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
-        report = summarize([Outcome(*row) for row in zip(*columns, strict=True)], last)
+        report = summarize([Outcome(*row) for row in zip(*columns, strict=True)], r_max)
         reports[uri] = report
         drawn = sum(table["drawn"].to_pylist()) / (len(table) * manifest["n"])
         if as_json:

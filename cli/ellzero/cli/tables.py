@@ -12,9 +12,11 @@ from typing import IO, Any
 import click
 
 from ellzero.certificates import Noise
-from ellzero.cli.parameters import Command, IntegerParam, noise_options
+from ellzero.cli.certificate_options import K, noise_options
+from ellzero.cli.groups import CommandGroup
+from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.core.conventions import CONVENTIONS_DICT
-from ellzero.core.numbers import read_integer, read_probability
+from ellzero.core.numbers import read_probability
 from ellzero.core.progress import notify, track
 from ellzero.core.text import count_noun
 from ellzero.tables import import_export, lee2019_table
@@ -38,7 +40,9 @@ _UP = Context(prec=4, rounding=ROUND_CEILING)
 _table = click.argument("table", default=str(LOCATION), metavar="[TABLE]")
 
 
-@click.group("tables")
+@click.group(
+    "tables", cls=CommandGroup, replacements={"lookup": "ellzero radius --table TABLE --p P --k K --alpha α --d D"}
+)
 def tables_group() -> None:
     """Look into, check and convert tables of thresholds.
 
@@ -95,9 +99,9 @@ def info_command(table: str, as_json: bool) -> None:
 
 @tables_group.command("show", cls=Command)
 @_table
-@click.option("--k", type=IntegerParam(), help="Only this number of categories minus one.")
+@click.option("--k", type=K, help="Only this number of categories minus one.")
 @click.option("--alpha", help="Only this total probability of staying; with --k its rows are shown.")
-def show_command(table: str, k: Any, alpha: str | None) -> None:
+def show_command(table: str, k: int | None, alpha: str | None) -> None:
     """The columns of a table, or with --k and --alpha the rows of one."""
     if read_kind(Store(table)) == lee2019_table.KIND:
         click.echo(f"{'K':>9} {'α':>10} {'d':>9} {'r':>7}  threshold (paper's algorithm)  at most too high by")
@@ -127,9 +131,9 @@ def show_command(table: str, k: Any, alpha: str | None) -> None:
 @_table
 @click.option("--share", default="0.01", show_default=True, help="Share of the rows to recompute, from 0 to 1.")
 @click.option("--all", "everything", is_flag=True, help="Recompute every row.")
-@click.option("--seed", type=IntegerParam(), default=0, show_default=True, help="Chooses the rows.")
+@click.option("--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Chooses the rows.")
 @click.option("--against", help="Compare with another table instead: of the paper's algorithm, or of thresholds.")
-def verify_command(table: str, share: str, everything: bool, seed: Any, against: str | None) -> None:
+def verify_command(table: str, share: str, everything: bool, seed: int, against: str | None) -> None:
     """Check a table: digests, conventions, order, monotonicity, and rows recomputed by an independent route.
 
     The last line is the verdict; the exit code is 1 if anything is wrong.
@@ -142,7 +146,7 @@ def verify_command(table: str, share: str, everything: bool, seed: Any, against:
         )
     else:
         fraction = 1.0 if everything else float(read_probability(share, "share"))
-        verdict = verify(opened, fraction, read_integer(seed, "seed", 0), lambda runs: _watched(runs, opened, fraction))
+        verdict = verify(opened, fraction, seed, lambda runs: _watched(runs, opened, fraction))
     _judge(verdict)
 
 
@@ -158,10 +162,10 @@ def compact_command(table: str) -> None:
 @tables_group.command("export", cls=Command)
 @_table
 @click.option("--format", "output", type=click.Choice(["csv", "json", "text"]), default="csv", show_default=True)
-@click.option("--k", type=IntegerParam(), help="Only this number of categories minus one.")
+@click.option("--k", type=K, help="Only this number of categories minus one.")
 @click.option("--alpha", help="Only this total probability of staying.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="A file; standard output without it.")
-def export_command(table: str, output: str, k: Any, alpha: str | None, out: Path | None) -> None:
+def export_command(table: str, output: str, k: int | None, alpha: str | None, out: Path | None) -> None:
     """Rows as CSV or JSON, or one column as a plain list of r<TAB>threshold (--format text)."""
     opened = Table.open(table)
     if (k is None) != (alpha is None) or (output == "text" and k is None):
@@ -172,7 +176,7 @@ def export_command(table: str, output: str, k: Any, alpha: str | None, out: Path
         )
     runs: Iterable[ColumnSlice] = (
         _column(opened, Noise(k, alpha))
-        if alpha is not None
+        if k is not None and alpha is not None
         else [run for runs in opened.columns().values() for run in runs]
     )
     if output == "text":
@@ -188,7 +192,7 @@ def export_command(table: str, output: str, k: Any, alpha: str | None, out: Path
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 @noise_options
 @click.option("--into", metavar="TABLE", help="Add the exact rows of these radii, from 0 on, to a table.")
-def import_command(file: IO[str], k: Any, alpha: str, into: str | None) -> None:
+def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
     """Check a threshold list (lines of r<TAB>threshold) against the exact values.
 
     Rows below the exact threshold are unsound: they certify what is not proved. Only exact values ever enter a table.

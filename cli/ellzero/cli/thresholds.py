@@ -21,50 +21,55 @@ from ellzero.certificates.exact_thresholds import (
 )
 from ellzero.certificates.lee2019 import PaperCell, combine, sum_range
 from ellzero.certificates.noise import Noise
-from ellzero.cli.parameters import MOST_RADII, Command, IntegerParam, Radii, noise_options
+from ellzero.cli.certificate_options import DIMENSION, RADIUS, noise_options
+from ellzero.cli.parameters import MOST_RADII, Command, IntegerRange, Radii
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import read_digits, read_dimension, read_integer
+from ellzero.core.numbers import MAX_DIGITS, read_integer
 from ellzero.core.progress import announce, notify, track
 
 
 @click.command("thresholds", cls=Command)
 @noise_options
-@click.option(
-    "--r-max", type=IntegerParam(), help="Radii 0..r-max; without it up to saturation, where all further ones are 1."
-)
+@click.option("--r-max", type=RADIUS, help="Radii 0..r-max; without it up to saturation, where all further ones are 1.")
 @click.option("--r", type=Radii(), help="Only these radii: 8, 1,4,7 or 1:8.")
-@click.option("--d", type=IntegerParam(), help="Number of coordinates, which bounds r. The paper's method needs it.")
-@click.option("--digits", type=IntegerParam(), default=20, show_default=True, help="Digits after the point, 1..1000.")
+@click.option("--d", type=DIMENSION, help="Number of coordinates, which bounds r. The paper's method needs it.")
+@click.option(
+    "--digits", type=IntegerRange(1, MAX_DIGITS), default=20, show_default=True, help="Digits after the point."
+)
 @click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
-@click.option("--workers", type=IntegerParam(), help="Processes for the paper's method; all cores by default.")
+@click.option("--workers", type=IntegerRange(min=1), help="Processes for the paper's method; all cores by default.")
 @click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def thresholds_command(
-    k: Any, alpha: str, r_max: Any, r: Any, d: Any, digits: Any, method: str, workers: Any, output: str
+    k: int,
+    alpha: str,
+    r_max: int | None,
+    r: list[int] | None,
+    d: int | None,
+    digits: int,
+    method: str,
+    workers: int | None,
+    output: str,
 ) -> None:
     """Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds that of r.
 
     The decimals are the exact values rounded up in the last digit.
     """
     noise = Noise(k, alpha)
-    digits = read_digits(digits)
     if r is not None and r_max is not None:
         raise click.UsageError("give either --r or --r-max")
     if workers is not None and method != "paper":
         raise click.UsageError("--workers goes with --method paper")
-    if d is not None:
-        d = read_dimension(d)
-        if r_max is not None and read_integer(r_max, "r_max", 0) > d:
-            notify(f"--r-max is cut at d = {d}: no more coordinates can change")
-            r_max = d
+    if d is not None and r_max is not None and r_max > d:
+        notify(f"--r-max is cut at d = {d}: no more coordinates can change")
+        r_max = d
     if method == "paper":
         if d is None:
             raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
         if r is None and r_max is None:
             raise click.UsageError("--method paper needs --r or --r-max")
-        workers = read_integer(os.cpu_count() or 1 if workers is None else workers, "workers", 1)
         radii = range(read_integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r
-        rows = paper_rows(noise, d, radii, digits, workers)
+        rows = paper_rows(noise, d, radii, digits, workers or os.cpu_count() or 1)
     elif r is not None:
         rows = chosen_rows(noise, r if d is None else [read_integer(at, "r", 0, d) for at in r], digits)
     else:

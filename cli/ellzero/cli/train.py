@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
-from ellzero.cli.parameters import Command, IntegerParam
+from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.core.errors import InvalidInput
 from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun
@@ -40,17 +40,25 @@ from ellzero.smoothing.training import Epoch, Recipe, Training
     "architecture declares.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="models/<data>.safetensors by default.")
-@click.option("--epochs", type=IntegerParam(), default=Recipe.epochs, show_default=True)
-@click.option("--batch", type=IntegerParam(), help="Inputs per step; by default 400, and fewer for small data sets.")
-@click.option("--rate", type=float, default=Recipe.rate, show_default=True, help="Learning rate at the start.")
+@click.option("--epochs", type=IntegerRange(min=1), default=Recipe.epochs, show_default=True)
+@click.option(
+    "--batch", type=IntegerRange(min=1), help="Inputs per step; by default 400, and fewer for small data sets."
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    default=Recipe.rate,
+    show_default=True,
+    help="Learning rate at the start.",
+)
 @click.option(
     "--decay-every",
-    type=IntegerParam(),
+    type=IntegerRange(min=1),
     default=Recipe.decay_every,
     show_default=True,
     help="Divide the learning rate by ten after so many epochs.",
 )
-@click.option("--seed", type=IntegerParam(), default=0, show_default=True)
+@click.option("--seed", type=IntegerRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @factory_option
 def train_command(
@@ -60,11 +68,11 @@ def train_command(
     config: tuple[str, ...],
     feed: str | None,
     out: Path | None,
-    epochs: Any,
-    batch: Any,
+    epochs: int,
+    batch: int | None,
     rate: float,
-    decay_every: Any,
-    seed: Any,
+    decay_every: int,
+    seed: int,
     device: str,
     allowed: tuple[str, ...],
 ) -> None:
