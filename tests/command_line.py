@@ -1,8 +1,10 @@
 """The command line as tests run it: in this process or in one of its own, with its output and exit code."""
 
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -66,6 +68,17 @@ def run_together(script: str, arguments: list[list[str]]) -> None:
 def run_process(line: str) -> Run:
     """``ellzero <line>`` in a process of its own, to its end."""
     with start_process(line) as process:
+        out, err = process.communicate(timeout=PROCESS_SECONDS)
+    return Run(process.returncode, out, err)
+
+
+def interrupt_process(line: str, is_time: Callable[[], bool], stop: signal.Signals = signal.SIGINT) -> Run:
+    """``ellzero <line>`` in a process of its own, interrupted as soon as ``is_time()``; it must not have ended."""
+    with start_process(line) as process:
+        deadline = time.monotonic() + PROCESS_SECONDS
+        while not is_time() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(stop)
         out, err = process.communicate(timeout=PROCESS_SECONDS)
     return Run(process.returncode, out, err)
 

@@ -1,7 +1,8 @@
-"""``ellzero certify`` on data sets, with ``train`` and ``report``: stopped, killed and resumed."""
+"""``ellzero certify`` on data sets, with ``train`` and ``report``: mistaken, stopped, killed and resumed."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import torch
-from command_line import Ellzero
+from command_line import Ellzero, interrupt_process
 from smoothing.run_files import model_and_data, retrain, write_inputs
 
 from ellzero.smoothing.models.architectures import build
@@ -272,3 +273,16 @@ def test_a_network_of_an_allowed_factory_is_trained_and_certified(
     certify = f"certify --model m --models {tmp_path} --n 50 --limit 2 --executor local --out {tmp_path}/r"
     assert "is code that has not been allowed" in ellzero(certify).err
     assert ellzero(f"{certify} {allow}").code == 0
+
+
+def test_an_interruption_on_ray_counts_the_inputs_that_are_kept_and_shows_no_messages_of_ray(tmp_path: Path) -> None:
+    store = ResultStore(str(tmp_path / "r"))
+    options = "--n 20000 --stopping never --seed 1 --executor ray --workers 2"
+    line = f"certify --model demo-digits {options} --out {tmp_path / 'r'}"
+    code, out, err = interrupt_process(line, lambda: (tmp_path / "r").exists() and bool(store.present()))
+    assert (code, out) == (130, "")
+    *first, kept, last = (line for line in err.splitlines() if line and "%: " not in line)
+    assert all(re.fullmatch(r"ellzero: 359 inputs, at most 20,000 votes each: about .*", line) for line in first)
+    assert 1 <= len(store.present()) < 359
+    assert kept.startswith(f"ellzero: stopped after {len(store.present())} of 359 inputs; ")
+    assert last == "ellzero: interrupted"

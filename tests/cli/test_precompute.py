@@ -1,16 +1,14 @@
 """``ellzero precompute`` as people use it: plans, tables, interruptions, and one clear line for each mistake."""
 
-import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from command_line import Ellzero
+from command_line import Ellzero, interrupt_process
 from s3_server import S3Place
 
 from ellzero.certificates import Noise, thresholds
@@ -28,7 +26,7 @@ def test_a_table_from_flags_and_a_lookup_in_it(ellzero: Ellzero, tmp_path: Path)
     assert "18 columns, about" in run.err
     assert ThresholdIndex.open(f"{tmp_path}/t").radius("0.99", Noise(255, "0.2"), 784).radius == 3
     again = ellzero(f"{SMALL} --out {tmp_path}/t")
-    assert again.out == f"{tmp_path}/t: all 18 columns are there already\n"
+    assert again.out == f"{tmp_path}/t: all 18 columns are present already\n"
 
 
 def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(ellzero: Ellzero, tmp_path: Path) -> None:
@@ -78,7 +76,7 @@ def test_workers_write_to_an_object_store(
     ellzero(f"{SMALL} --out {tmp_path}/here --executor local")
     assert Table.open(uri).store.names() == Table.open(f"{tmp_path}/here").store.names()
     again = ellzero(f"{SMALL} --out {uri} --executor ray --compact")
-    assert "all 18 columns are there already" in again.out
+    assert "all 18 columns are present already" in again.out
     assert "testing@" not in again.out + again.err
 
 
@@ -94,7 +92,7 @@ def test_the_papers_algorithm_as_a_job_and_as_an_audit(
     exact = thresholds(Noise(255, "0.2"), [1, 2])
     for row in rows:
         assert exact[row.r - 1] <= row.value <= exact[row.r - 1] + row.error_bound
-    assert "all cells are there already" in ellzero(line).out
+    assert "all cells are present already" in ellzero(line).out
     ellzero(f"precompute --k 255 --alpha 0.2 --out {tmp_path}/t")
     verdict = ellzero(f"tables verify {tmp_path}/t --against {tmp_path}/paper")
     assert (verdict.code, verdict.out) == (
@@ -148,7 +146,7 @@ def test_a_damaged_shard_is_set_aside_and_computed_anew(ellzero: Ellzero, tmp_pa
     path.write_bytes(whole[: len(whole) // 2])
     run = ellzero(f"{SMALL} --out {tmp_path}/t")
     assert run.code == 0
-    assert "is damaged: its bytes are not those that its name promises; it was set aside" in run.err
+    assert "is damaged: its bytes are not those that its name promises; it is set aside" in run.err
     assert path.read_bytes() == whole
     assert (tmp_path / "t" / f"{name}.damaged").read_bytes() == whole[: len(whole) // 2]
 
@@ -240,19 +238,17 @@ def test_an_unreachable_cluster(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+def has_shards(folder: Path) -> bool:
+    return any(folder.glob("*.parquet"))
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_what_is_finished_and_the_same_command_goes_on(
     ellzero: Ellzero, tmp_path: Path, stop: signal.Signals
 ) -> None:
     line = f"precompute --k 1:60 --alpha 0.01:0.99:0.01 --r-max 1000 --out {tmp_path}/t --executor local"
-    process = subprocess.Popen([sys.executable, "-m", "ellzero", *line.split()], stderr=subprocess.PIPE, text=True)
-    for _ in range(600):
-        time.sleep(0.05)
-        if list((tmp_path / "t").glob("*.parquet")):
-            break
-    os.kill(process.pid, stop)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    code, _, err = interrupt_process(line, lambda: has_shards(tmp_path / "t"), stop)
+    assert code == 130
     assert "Traceback" not in err
     *_, kept_line, last_line = filter(None, err.splitlines())
     assert "stopped after" in kept_line
@@ -267,19 +263,23 @@ def test_an_interruption_keeps_what_is_finished_and_the_same_command_goes_on(
 
 def test_an_interruption_on_ray_counts_all_that_is_kept_and_shows_no_messages_of_ray(tmp_path: Path) -> None:
     line = f"precompute --k 1:255 --alpha 0.01:0.99:0.01 --r-max 2000 --out {tmp_path}/t --executor ray --workers 2"
-    with subprocess.Popen(
-        [sys.executable, "-m", "ellzero", *line.split()], stderr=subprocess.PIPE, text=True
-    ) as process:
-        for _ in range(1_200):
-            time.sleep(0.05)
-            if list((tmp_path / "t").glob("*.parquet")):
-                break
-        os.kill(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    code, _, err = interrupt_process(line, lambda: has_shards(tmp_path / "t"))
+    assert code == 130
     expected, kept, last = filter(None, (line for line in err.splitlines() if "%: " not in line))
     assert re.fullmatch(r"ellzero: 25,245 columns, .* on 2 cores \(executor ray\)", expected)
     extents = Table.open(f"{tmp_path}/t").extents().values()
     columns = sum(not extent.lacks(2_000) for extent in extents)  # a shard may end within a column
     assert kept.startswith(f"ellzero: stopped after {columns:,} of 25,245 columns; ")
+    assert last == "ellzero: interrupted"
+
+
+def test_an_interruption_of_the_papers_algorithm_on_ray_counts_the_cells_that_are_kept(tmp_path: Path) -> None:
+    grid = "--d 3000,60000 --k 255 --alpha 0.2 --r 1:20"
+    line = f"precompute --method paper {grid} --out {tmp_path}/t --executor ray --workers 2"
+    code, _, err = interrupt_process(line, lambda: has_shards(tmp_path / "t"))
+    assert code == 130
+    _, kept, last = (line for line in err.splitlines() if line and "%: " not in line)
+    cells = len(PaperTable.open(f"{tmp_path}/t").rows())
+    assert 1 <= cells < 40
+    assert kept.startswith(f"ellzero: stopped after {cells} of 40 cells; ")
     assert last == "ellzero: interrupted"

@@ -117,7 +117,7 @@ def test_nobody_there(ellzero: Ellzero) -> None:
             http(500, b'{"detail": "an unexpected error", "request_id": "abc"}'),
             "an unexpected error (HTTP 500, request abc)",
         ),
-        (http(404), "the service answered Told (HTTP 404)"),
+        (http(404), "the service answered Reason (HTTP 404)"),
         (http(200, b"<html>"), " did not answer as an ellzero service does: Invalid JSON"),
     ],
 )

@@ -11,7 +11,7 @@ from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, fa
 from ellzero.cli.parameters import Command, IntegerRange, placement_options
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.execution.executors import WorkerResources
-from ellzero.core.execution.placement import Placement, explain_interruption
+from ellzero.core.execution.placement import Placement
 from ellzero.core.part_store import split_chunks
 from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
@@ -169,12 +169,10 @@ def _certify(
     announce(f"{count_noun(missing, 'input')}, at most {settings.n:,} votes each", seconds)
     done = drawn = 0
     missing_inputs = {index for chunk in chunks for index in chunk}
-    # The executor ends first, and its workers with it: then the store holds all that is kept.
     with (
-        explain_interruption(
-            lambda: f"after {len(missing_inputs & store.present()):,} of {missing:,} inputs", store.uri
-        ),
-        place.make_executor(seconds) as executor,
+        place.open_executor(
+            seconds, lambda: f"{len(missing_inputs & store.present()):,} of {missing:,} inputs", store.uri
+        ) as executor,
         show_progress(missing, "inputs") as bar,
     ):
         share = WorkerResources(

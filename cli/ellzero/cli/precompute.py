@@ -1,14 +1,13 @@
 """The command ``ellzero precompute``."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ellzero.cli.parameters import Command, Radii, placement_options
-from ellzero.core.execution.placement import Placement, explain_interruption
+from ellzero.core.execution.placement import Placement
 from ellzero.core.install_hint import install_hint
 from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun, format_duration
@@ -31,8 +30,10 @@ from ellzero.tables.store import Store
 @click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
 @click.option("--r", type=Radii(), help="Radii for the paper's method: 8, 1,4,7 or 1:8.")
 @placement_options
-@click.option("--compact", "compacted", is_flag=True, help="Merge the shards of the table at the end.")
-@click.option("--dry-run", is_flag=True, help="Say what would be computed, how long it takes and how large it is.")
+@click.option("--compact", "compact_after", is_flag=True, help="Merge the shards of the table at the end.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print what would be computed, how long it would take and how large it would be."
+)
 def precompute_command(
     grid_file: Path | None,
     k: str | None,
@@ -45,17 +46,17 @@ def precompute_command(
     executor: str,
     address: str | None,
     workers: int | None,
-    compacted: bool,
+    compact_after: bool,
     dry_run: bool,
 ) -> None:
     """Compute tables of thresholds for a grid of (K, α) and write them as Parquet.
 
-    What the table already has is not computed again: the same command resumes a run that was stopped or killed.
+    Columns that the table has are not computed again: the same command resumes a run that was stopped or killed.
     """
     axes = {"--k": k, "--alpha": alpha, "--d": d, "--r-max": r_max}
     if grid_file is not None and any(value is not None for value in axes.values()):
-        given = ", ".join(name for name, value in axes.items() if value is not None)
-        raise click.UsageError(f"--grid says everything about the grid; leave out {given}")
+        extra = ", ".join(name for name, value in axes.items() if value is not None)
+        raise click.UsageError(f"--grid says everything about the grid; leave out {extra}")
     if grid_file is None and (k is None or alpha is None):
         raise click.UsageError("give --grid, or --k and --alpha")
     if not out and not dry_run:
@@ -64,7 +65,7 @@ def precompute_command(
     if out is not None:
         place.check_shared("out", out)
     if method == "paper":
-        if grid_file is not None or r_max is not None or compacted:
+        if grid_file is not None or r_max is not None or compact_after:
             raise click.UsageError("the paper's method takes --k, --alpha, --d and --r only")
         if d is None or r is None:
             raise click.UsageError("the paper's method needs --d and --r")
@@ -72,21 +73,22 @@ def precompute_command(
         return
     if r is not None:
         raise click.UsageError("--r is for --method paper; use --r-max")
-    wanted = (
+    grid = (
         read_grid(grid_file) if grid_file is not None else make_grid(k, alpha, d, SATURATE if r_max is None else r_max)
     )
     model = calibrate_cost_model()
     if out is None or dry_run:
         present = {} if out is None or not Store(out).names() else Table.open(out).extents()
-        _describe(make_plan(wanted, present, model, place.cores()), place)
+        _describe(make_plan(grid, present, model, place.cores()), place)
         return
     place.check()
     table = Table.create(out)
     present = table.extents(lambda error: _set_aside(table, error))
-    _run(lambda workers: make_plan(wanted, present, model, workers), table, place)
-    if compacted:
-        done = compact(table)
-        click.echo(f"compacted {done.shards_before:,} shards into {done.shards_after:,}, {done.bytes_after:,} bytes")
+    _run(lambda workers: make_plan(grid, present, model, workers), table, place)
+    if compact_after:
+        result = compact(table)
+        shards = f"{result.shards_before:,} shards into {result.shards_after:,}"
+        click.echo(f"compacted {shards}, {result.bytes_after:,} bytes")
 
 
 def _describe(plan: GridPlan, place: Placement) -> None:
@@ -114,28 +116,21 @@ def _count_complete(plan: GridPlan, table: Table) -> int:
     return sum(extent is not None and not extent.lacks(r_end) for extent, r_end in extents)
 
 
-def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> None:
-    """Run the plan for the workers that there turn out to be."""
+def _run(make_plan_for: Callable[[int], GridPlan], table: Table, place: Placement) -> None:
+    """Run the plan for as many workers as the executor turns out to have."""
     summary = Summary()
-    plan = planned(place.cores())
+    plan = make_plan_for(place.cores())
     if not plan.tasks:
-        click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are there already")
+        click.echo(f"{table.store.uri}: all {plan.columns_wanted:,} columns are present already")
         return
     name = place.choose_executor(plan.seconds)
     if name == "local" and place.lacks_ray(plan.seconds):
         notify(f"on one core only; Ray would use all of them: {install_hint('cluster')}")
-    with ExitStack() as starting:
-        executor = starting.enter_context(place.make_executor(plan.seconds))
-        running = starting.pop_all()
-    # The executor ends first, so that no task writes any more when columns are counted.
-    with (
-        explain_interruption(
-            lambda: f"after {_count_complete(plan, table):,} of {plan.columns:,} columns", table.store.uri
-        ),
-        running,
-    ):
+    with place.open_executor(
+        plan.seconds, lambda: f"{_count_complete(plan, table):,} of {plan.columns:,} columns", table.store.uri
+    ) as executor:
         workers = executor.workers
-        plan = planned(workers) if workers > place.cores() else plan
+        plan = make_plan_for(workers) if workers > place.cores() else plan
         tasks = count_noun(len(plan.tasks), "task")
         wall = _wall_seconds(plan, workers)
         notify(
@@ -147,10 +142,9 @@ def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> 
                 plan, table, executor, lambda receipt, so_far: bar.advance(receipt.expected_rows, so_far.rows), summary
             )
     columns, shards = count_noun(summary.columns, "column"), count_noun(len(summary.shards), "shard")
-    done = f"{summary.rows:,} cells of {columns} in {shards}"
     engine = summary.engine_seconds / (summary.seconds * workers)
     rate = f"{summary.rows / summary.seconds:,.0f} cells/s, engine {engine:.0%} of the time"
-    click.echo(f"{table.store.uri}: {done}")
+    click.echo(f"{table.store.uri}: {summary.rows:,} cells of {columns} in {shards}")
     click.echo(f"{summary.seconds:,.1f} s on {count_noun(workers, 'worker')}, {rate}")
     click.echo(f"cost model: {summary.model_error()}")
 
@@ -158,42 +152,41 @@ def _run(planned: Callable[[int], GridPlan], table: Table, place: Placement) -> 
 def _run_paper(
     ks: list[Any], alphas: list[Any], ds: list[Any], radii: list[int], out: str | None, place: Placement, dry_run: bool
 ) -> None:
-    cells = lee2019_run.wanted_cells(ks, alphas, ds, radii)
+    cells = lee2019_run.list_cells(ks, alphas, ds, radii)
     if not dry_run:
         place.check()
     table = _paper_table(out, dry_run)
     if table is not None:
-        cells = lee2019_run.without_present(cells, table)
+        cells = lee2019_run.find_missing(cells, table)
     seconds = sum(lee2019_run.expected_seconds(cell) for cell in cells)
-    pieces = sum(len(cell.ranges()) for cell in cells)
+    task_count = sum(len(cell.ranges()) for cell in cells)
     name = place.choose_executor(seconds)
     cores = 1 if name == "local" else place.cores()
     wall = f"about {format_duration(seconds / cores)} on {count_noun(cores, 'core')} (executor {name})"
     if dry_run or table is None:
-        click.echo(f"{count_noun(len(cells), 'cell')} in {count_noun(pieces, 'task')}, {wall}")
+        click.echo(f"{count_noun(len(cells), 'cell')} in {count_noun(task_count, 'task')}, {wall}")
         return
     if not cells:
-        click.echo(f"{table.store.uri}: all cells are there already")
+        click.echo(f"{table.store.uri}: all cells are present already")
         return
-    notify(f"{count_noun(len(cells), 'cell')} in {count_noun(pieces, 'task')}, {wall}")
-    done = 0
+    notify(f"{count_noun(len(cells), 'cell')} in {count_noun(task_count, 'task')}, {wall}")
+    tasks = 0
+
+    def advance(task: lee2019_run.RangeTask) -> None:
+        nonlocal tasks
+        tasks += 1
+        bar.advance(round(1e3 * task.seconds), tasks)
+
     with (
-        place.make_executor(seconds) as executor,
-        explain_interruption(lambda: f"after {done:,} of {len(cells):,} cells", table.store.uri),
+        place.open_executor(
+            seconds, lambda: f"{lee2019_run.count_present(cells, table):,} of {len(cells):,} cells", table.store.uri
+        ) as executor,
         show_progress(round(1e3 * seconds), "tasks", seconds / cores) as bar,
     ):
-        tasks = 0
-
-        def advance(piece: lee2019_run.RangeTask, row: object) -> None:
-            nonlocal done, tasks
-            tasks += 1
-            done += row is not None
-            bar.advance(round(1e3 * piece.seconds), tasks)
-
         lee2019_run.run_cells(cells, table, executor, advance)
     uri = table.store.uri
     click.echo(
-        f"{uri}: {done:,} cells by the paper's algorithm; `ellzero tables verify TABLE --against {uri}` compares"
+        f"{uri}: {len(cells):,} cells by the paper's algorithm; `ellzero tables verify TABLE --against {uri}` compares"
     )
 
 
@@ -206,4 +199,4 @@ def _paper_table(out: str | None, dry_run: bool) -> PaperTable | None:
 
 def _set_aside(table: Table, error: DamagedShard) -> None:
     table.store.set_aside(error.name)
-    notify(f"{error}; it was set aside, and what it held of this grid is computed anew")
+    notify(f"{error}; it is set aside, and its part of this grid is computed again")

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import prod
 from typing import NamedTuple
 
-from ellzero.certificates import Noise, PaperThreshold
+from ellzero.certificates import Noise
 from ellzero.certificates.lee2019 import PaperCell, PartialSums, combine, sum_range
 from ellzero.core.errors import InvalidInput
 from ellzero.core.execution.executors import Executor
@@ -30,7 +30,7 @@ class RangeTask(NamedTuple):
         return expected_seconds(self.cell) * len(self.us) / (self.cell.d + 1)
 
 
-def wanted_cells(
+def list_cells(
     ks: Sequence[int], alphas: Sequence[Fraction | int], ds: Sequence[int], radii: Sequence[int]
 ) -> list[PaperCell]:
     """The cells of a grid, each once, cheap ones first."""
@@ -41,10 +41,15 @@ def wanted_cells(
     return sorted(cells, key=lambda cell: (expected_seconds(cell), cell.noise.k, cell.noise.alpha, cell.d, cell.r))
 
 
-def without_present(cells: Iterable[PaperCell], table: PaperTable) -> list[PaperCell]:
-    """Those that the table lacks."""
+def find_missing(cells: Iterable[PaperCell], table: PaperTable) -> list[PaperCell]:
+    """The cells that the table lacks."""
     present = {(row.noise, row.d, row.r) for row in table.rows()}
     return [cell for cell in cells if (cell.noise, cell.d, cell.r) not in present]
+
+
+def count_present(cells: Sequence[PaperCell], table: PaperTable) -> int:
+    """How many of the cells the table has now."""
+    return len(cells) - len(find_missing(cells, table))
 
 
 def expected_seconds(cell: PaperCell) -> float:
@@ -54,28 +59,23 @@ def expected_seconds(cell: PaperCell) -> float:
 
 
 def run_cells(
-    cells: list[PaperCell],
-    table: PaperTable,
-    executor: Executor,
-    done: Callable[[RangeTask, PaperThreshold | None], None],
+    cells: list[PaperCell], table: PaperTable, executor: Executor, advance: Callable[[RangeTask], None]
 ) -> None:
-    """Compute every cell and append its row when it is complete, calling ``done`` after each piece.
+    """Compute every cell and append its row when it is complete, calling ``advance`` after each task.
 
-    Pieces are taken in the order of the cells, so that only the sums of one or two cells wait to be combined.
+    Tasks are run in the order of the cells, so that only the sums of one or two cells wait to be combined.
     """
     sums: dict[PaperCell, list[PartialSums]] = defaultdict(list)
-    for piece, partial_sums in executor.run(_compute, _pieces(cells)):
-        sums[piece.cell].append(partial_sums)
-        row = None
-        if len(sums[piece.cell]) == len(piece.cell.ranges()):
-            row = combine(piece.cell, sums.pop(piece.cell), DIGITS)
-            table.append([row])
-        done(piece, row)
+    for task, partial_sums in executor.run(_compute, _tasks(cells)):
+        sums[task.cell].append(partial_sums)
+        if len(sums[task.cell]) == len(task.cell.ranges()):
+            table.append([combine(task.cell, sums.pop(task.cell), DIGITS)])
+        advance(task)
 
 
-def _pieces(cells: Iterable[PaperCell]) -> Iterator[RangeTask]:
+def _tasks(cells: Iterable[PaperCell]) -> Iterator[RangeTask]:
     return (RangeTask(cell, us) for cell in cells for us in cell.ranges())
 
 
-def _compute(piece: RangeTask) -> tuple[RangeTask, PartialSums]:
-    return piece, sum_range(piece.cell, piece.us)
+def _compute(task: RangeTask) -> tuple[RangeTask, PartialSums]:
+    return task, sum_range(task.cell, task.us)

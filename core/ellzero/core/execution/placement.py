@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +67,25 @@ class Placement:
         """Whether Ray would be worth starting but is not installed."""
         return self._executor == "auto" and seconds > _WORTH_RAY and self.cores() > 1 and not has_ray()
 
-    def make_executor(self, seconds: float) -> Executor:
-        """The executor that `choose_executor` names."""
-        if self.choose_executor(seconds) == "local":
-            return LocalExecutor()
-        return RayExecutor(self._address, self._workers)
+    @contextmanager
+    def open_executor(self, seconds: float, count_kept: Callable[[], str], uri: str) -> Iterator[Executor]:
+        """The executor that `choose_executor` names, for a block that writes to ``uri``.
+
+        After Ctrl-C, SIGTERM or an error inside the block, says how much is kept and how to go on. ``count_kept`` is
+        called when the executor and its workers have ended, so that none of them writes any more.
+        """
+        executor: Executor = LocalExecutor()
+        if self.choose_executor(seconds) == "ray":
+            executor = RayExecutor(self._address, self._workers)
+        with ExitStack() as stack:
+            executor = stack.enter_context(executor)  # an executor that cannot start has stopped nothing
+            running = stack.pop_all()
+        with _explain_interruption(count_kept, uri), running:
+            yield executor
 
 
 @contextmanager
-def explain_interruption(when: Callable[[], str], uri: str) -> Iterator[None]:
-    """After Ctrl-C, SIGTERM or an error inside the block, say what is kept and how to go on."""
-
+def _explain_interruption(count_kept: Callable[[], str], uri: str) -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
@@ -85,7 +93,9 @@ def explain_interruption(when: Callable[[], str], uri: str) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, EllzeroError):
-        notify(f"stopped {when()}; what was computed is kept in {uri}, and the same command goes on from there")
+        notify(
+            f"stopped after {count_kept()}; what was computed is kept in {uri}, and the same command goes on from there"
+        )
         raise
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -79,7 +79,8 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._owns_ray:
-            self._ray.shutdown()  # ends what is still running for this driver
+            with nullcontext() if error is None else _silent_stderr():
+                self._ray.shutdown()  # ends what is still running for this driver
 
     @property
     def workers(self) -> int:
@@ -170,6 +171,23 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
             raise ClusterRefused(self._address or "this machine", first_line(error)) from error
         if callable(handler) and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)  # Ray replaces the caller's by its own
+
+
+@contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Drop what is written to standard error: Ray's C++ prints lines about tasks that end with the driver.
+
+    Its log level is no way out: Ray prints a line for RAY_BACKEND_LOG_LEVEL itself.
+    """
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as null:
+            os.dup2(null.fileno(), 2)
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def has_ray() -> bool:
