@@ -38,7 +38,8 @@ def test_a_right_table_is_sound(tmp_path: Path, share: float) -> None:
     total = rows + 47
     assert 9 <= report.recomputed <= total  # at least the first and the last of each slice
     assert report.recomputed == (9 if share == 0 else total) or share == 0.3
-    assert str(report) == f"sound: {rows} rows of 4 columns in 3 shards, {report.recomputed} recomputed"
+    escape = f"; with a share of {share}, a single wrong row escapes with probability {1 - share}" if share < 1 else ""
+    assert str(report) == f"sound: {rows} rows of 4 columns in 3 shards, {report.recomputed} recomputed{escape}"
     compact(table)
     assert verify(table, share).sound
 
@@ -302,6 +303,7 @@ def test_the_published_habit_of_rounding_to_nearest_is_unsound() -> None:
 
 def test_a_verdict_counts_in_words() -> None:
     assert str(VerificationReport(1, 1, 1, 1)) == "sound: 1 row of 1 column in 1 shard, 1 recomputed"
+    assert str(VerificationReport(share=0.00012)).endswith("escapes with probability 1")  # rounded up
     assert str(VerificationReport(2, 3, 4_000, 1, ["bad"])).startswith(
         "NOT SOUND: 1 problem in 4,000 rows of 3 columns"
     )

@@ -6,7 +6,7 @@ one, all of them or a random share, without the recurrence over r by which they 
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import TypeAlias
@@ -22,13 +22,14 @@ from ellzero.tables.format import shard
 from ellzero.tables.format.rows import DIGITS, SCALE, ColumnSlice, End, merge_slices
 from ellzero.tables.table import Table
 
+_UP = Context(prec=3, rounding=ROUND_CEILING)
 # May wrap the iteration over slices and the names of their shards, to show progress.
 Watch: TypeAlias = Callable[[Iterable[tuple[str, ColumnSlice]]], Iterable[tuple[str, ColumnSlice]]]
 
 
 @dataclass
 class VerificationReport:
-    """What was checked, and every problem."""
+    """What was checked, and every problem. ``share`` is the probability with which each row was recomputed."""
 
     shards: int = 0
     columns: int = 0
@@ -36,6 +37,7 @@ class VerificationReport:
     recomputed: int = 0
     problems: list[str] = field(default_factory=list)
     how: str = "recomputed"
+    share: float = 1.0
 
     @property
     def sound(self) -> bool:
@@ -45,6 +47,10 @@ class VerificationReport:
     def __str__(self) -> str:
         columns, shards = count_noun(self.columns, "column"), count_noun(self.shards, "shard")
         summary = f"{count_noun(self.rows, 'row')} of {columns} in {shards}, {self.recomputed:,} {self.how}"
+        if self.share < 1:
+            share = Decimal(repr(self.share)).normalize()
+            escape = _UP.subtract(Decimal(1), share).normalize()
+            summary += f"; with a share of {share:f}, a single wrong row escapes with probability {escape:f}"
         return (
             f"sound: {summary}"
             if self.sound
@@ -53,13 +59,17 @@ class VerificationReport:
 
 
 def verify(table: Table, share: float = 0.01, seed: int = 0, watch: Watch = iter) -> VerificationReport:
-    """Check everything; recompute each row with probability ``share``, and the first and last row of every slice."""
+    """Check everything; recompute each row with probability ``share``, and the first and last row of every slice.
+
+    A wrong row that is consistent with its min_p and its neighbours is noticed only if it is recomputed, so only
+    ``share=1`` protects against shards that somebody has written with intent.
+    """
     return table.store.retry_reading(lambda: _verify_once(table, share, seed, watch))
 
 
 def _verify_once(table: Table, share: float, seed: int, watch: Watch) -> VerificationReport:
     names = table.store.names()
-    report = VerificationReport(shards=len(names))
+    report = VerificationReport(shards=len(names), share=share)
     readable: list[str] = []
     source = np.random.default_rng(seed)
     for name, piece in watch(_read_slices(table, names, readable, report)):
