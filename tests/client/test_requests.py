@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,3 +187,9 @@ def test_long_lists_are_split_into_several_requests(client: Client, echo: Echo) 
     assert answer.radii == [value or None for value in counts]
     assert answer.source == "table"
     assert client.radius(count=(*counts, 999), n=1000, alpha="0.2", **NOISE).source == "computed"
+
+
+@pytest.mark.parametrize("x", [np.array([], np.int64), np.array(["a"]), [object()], [float("nan")]])
+def test_inputs_that_cannot_be_sent_are_refused(x: Any) -> None:
+    with Client("http://127.0.0.1:9") as client, pytest.raises(UnsendableValue, match="x must be an array"):
+        client.certify("small", x)

@@ -16,6 +16,7 @@ from serve.running import Running, running
 from starlette.testclient import TestClient
 
 from ellzero.serve import ServeSettings, create_app
+from ellzero.serve.platform.api_keys import hash_key
 from ellzero.serve.platform.logs import AccessLog
 
 RADIUS = "/v1/radius?p=0.99&d=784&k=255&alpha=0.2"
@@ -95,10 +96,20 @@ def test_a_misspelt_variable_is_a_warning_with_the_nearest_name(
     assert "ELLZERO_SERVE_PROT is not a setting; did you mean ELLZERO_SERVE_PORT?" in run.err
 
 
-def test_openapi_offers_keys_where_they_are_configured(client: TestClient) -> None:
+def test_openapi_offers_keys_for_every_operation_if_they_are_configured(client: TestClient) -> None:
+    """So that /docs has its button Authorize, and sends the key with every request."""
     key = {"a": {"sha256": "0" * 64}}
     guarded = create_app(ServeSettings(log_level="error", api_keys=key)).openapi()  # type: ignore[arg-type]
-    assert guarded["paths"]["/v1/radius"]["get"]["security"] == [{"APIKeyHeader": []}, {"HTTPBearer": []}]
+    schemes = guarded["components"]["securitySchemes"]
+    assert {name: scheme["type"] for name, scheme in schemes.items()} == {
+        "APIKeyHeader": "apiKey",
+        "HTTPBearer": "http",
+    }
+    assert (schemes["APIKeyHeader"]["in"], schemes["APIKeyHeader"]["name"]) == ("header", "x-api-key")
+    for path, operations in guarded["paths"].items():
+        for operation in operations.values():
+            offered = [*schemes] if path.startswith("/v1/") else []
+            assert operation.get("security", []) == [{name: []} for name in offered], path
     assert "securitySchemes" not in client.get("/openapi.json").json()["components"]
 
 
@@ -122,20 +133,26 @@ def test_a_new_key_can_be_set_as_it_is_printed(ellzero: Ellzero, monkeypatch: py
         assert client.get(RADIUS, headers={"x-api-key": key}).status_code == 200
 
 
-def test_a_request_has_an_id_and_a_line_in_the_log(tmp_path: Path) -> None:
-    with running(tmp_path / "log") as service:
-        mine = httpx2.get(service.url + RADIUS, headers={"x-request-id": "my-request.7"})
+def test_a_request_has_an_id_and_a_line_in_the_log_with_its_key_and_worker(tmp_path: Path) -> None:
+    keys = json.dumps({"alice": {"sha256": hash_key("alice's secret")}})
+    with running(tmp_path / "log", settings={"api_keys": keys}) as service:
+        key = {"x-api-key": "alice's secret"}
+        mine = httpx2.get(service.url + RADIUS, headers={"x-request-id": "my-request.7", **key})
         assert mine.headers["x-request-id"] == "my-request.7"
         strange = httpx2.get(service.url + RADIUS, headers={"x-request-id": 'a"b c'})
         assert strange.headers["x-request-id"] != 'a"b c'
         assert httpx2.get(service.url + "/nothing").status_code == 404
+        wrong = httpx2.get(service.url + RADIUS, headers={"x-request-id": "wrong-key", "x-api-key": "bob's secret"})
+        assert (strange.status_code, wrong.status_code) == (401, 401)
         assert service.stop() == 0
         lines = [json.loads(line) for line in service.log.read_text().splitlines()[1:]]
     requests = {line["request_id"]: line for line in lines if line["event"] == "request"}
     line = requests["my-request.7"]
     assert (line["method"], line["path"], line["status"]) == ("GET", "/v1/radius", 200)
     assert line["ms"] > 0
-    assert line["worker"] == service.process.pid
+    assert (line["worker"], line["key"]) == (service.process.pid, "alice")
+    assert "key" not in requests["wrong-key"]
+    assert "secret" not in service.log.read_text(), "keys are never logged"
     assert strange.headers["x-request-id"] in requests
     assert all({"time", "level", "logger", "event"} <= set(line) for line in lines)
 

@@ -1,16 +1,22 @@
-"""Models for the service's tests: small networks whose weights were drawn, and some that misbehave."""
+"""Models for the service's tests, small networks with random weights and some that misbehave; and requests to them."""
 
 from pathlib import Path
+from typing import Any
 
+import httpx2
+import numpy as np
 import torch
 
-from ellzero.smoothing import DiscreteNoise
+from ellzero.smoothing import DiscreteNoise, SmoothedClassifier
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.files import save_model
+from ellzero.smoothing.models.files import load_model, save_model
 
 SHAPE, LEVELS, CLASSES = (1, 4, 4), 4, 3
 NOISE = DiscreteNoise(LEVELS - 1, "0.9")
+X = np.random.default_rng(3).integers(0, 4, (3, *SHAPE))
+LONG = 19_000_000  # nearly as many votes as a request may have
+PATIENCE = 60
 MISBEHAVING = """
 import torch
 from torch import nn
@@ -49,7 +55,7 @@ def add_model(folder: Path, name: str = "small", seed: int = 1) -> Path:
 
 
 def add_digits(folder: Path) -> None:
-    """A perceptron for the digits as bits, whose weights were drawn."""
+    """A perceptron for the digits as bits, with random weights."""
     torch.manual_seed(1)
     noise = DiscreteNoise(1, "0.9").description()
     card = ModelCard(
@@ -64,3 +70,22 @@ def add_misbehaving(folder: Path) -> None:
     for does in ("raise", "nan", "classes", "memory"):
         card = ModelCard(FACTORY, SHAPE, CLASSES, LEVELS, config={"does": does}, noise=dict(NOISE.description()))
         save_model(folder / f"{does}.safetensors", torch.nn.ParameterDict({"unused": torch.zeros(1)}), card)
+
+
+def make_classifier(folder: Path, noise: DiscreteNoise = NOISE) -> SmoothedClassifier:
+    """The model `small` in this process."""
+    return SmoothedClassifier(load_model(folder / "small.safetensors").network, noise, CLASSES)
+
+
+def post(url: str, path: str, /, **fields: Any) -> httpx2.Response:
+    """Send a JSON request to a service."""
+    return httpx2.post(f"{url}/v1/{path}", json=fields, timeout=PATIENCE)
+
+
+def start_job(url: str, **fields: Any) -> str:
+    """Start a long job, and return its id."""
+    answer = post(url, "certify", model="small", x=X[0].tolist(), n=LONG, wait=0, stopping="never", **fields)
+    assert answer.status_code == 202, answer.text
+    job: str = answer.json()["id"]
+    assert answer.headers["location"] == f"/v1/jobs/{job}"
+    return job

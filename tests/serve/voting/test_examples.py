@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import numpy as np
 import pytest
+from serve.running import Running
+from serve.voting_models import PATIENCE, post
 
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.voting.examples import load_examples
@@ -69,3 +72,42 @@ def test_a_file_that_is_not_an_archive_is_refused(tmp_path: Path) -> None:
 def test_without_a_file_the_reason_names_it(tmp_path: Path) -> None:
     with pytest.raises(HttpProblem, match=r"the service has no mnist\.examples\.npz beside the model"):
         load_examples("mnist", CARD, tmp_path / "mnist.examples.npz")
+
+
+def test_examples_of_the_digits_fit_the_model(voting: Running) -> None:
+    result = httpx2.get(f"{voting.url}/v1/examples?model=digits", timeout=PATIENCE).json()
+    assert result["data"] == "digits, 1 from level 8 on"
+    assert [example["label"] for example in result["examples"]] == list(range(10))
+    x = np.array([example["x"] for example in result["examples"]])
+    assert x.shape == (10, 1, 8, 8)
+    assert set(x.ravel()) == {0, 1}
+    answer = post(voting.url, "certify", model="digits", x=x.tolist(), n=50, wait=20)
+    assert (answer.status_code, len(answer.json()["results"])) == (200, 10)
+
+
+def test_a_noisy_example_has_the_requested_noise(voting: Running) -> None:
+    clean = np.array(httpx2.get(f"{voting.url}/v1/examples?model=digits", timeout=PATIENCE).json()["examples"][3]["x"])
+    kept = {}
+    for alpha in ("0.99", "0.6"):
+        url = f"{voting.url}/v1/noisy?model=digits&example=3&alpha={alpha}"
+        drawn = [np.array(httpx2.get(f"{url}&seed={seed}").json()["x"]) for seed in range(40)]
+        assert httpx2.get(f"{url}&seed=7").json()["x"] == drawn[7].tolist()
+        kept[alpha] = np.mean([(one == clean).mean() for one in drawn])
+    assert kept["0.99"] == pytest.approx(0.99, abs=0.02)
+    assert kept["0.6"] == pytest.approx(0.6, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        ("examples?model=small", 404, "there are no examples for small"),
+        ("examples?model=none", 404, "no model is called none"),
+        ("examples", 422, "model is missing"),
+        ("noisy?model=digits&example=10", 422, "example must be an integer from 0 to 9; got 10"),
+        ("noisy?model=digits&example=1&alpha=1", 422, "alpha must be"),
+    ],
+)
+def test_missing_examples_are_a_problem_with_the_reason(voting: Running, path: str, status: int, message: str) -> None:
+    answer = httpx2.get(f"{voting.url}/v1/{path}", timeout=PATIENCE)
+    assert answer.status_code == status
+    assert message in answer.json()["detail"]
