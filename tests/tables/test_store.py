@@ -324,7 +324,7 @@ def test_a_missing_bucket_is_noticed_before_anything_is_computed_for_it(s3_optio
         Store(f"s3://nowhere/table?{s3_options}").prepare()
 
 
-def test_a_secret_in_a_uri_is_never_said(s3_options: str) -> None:
+def test_a_secret_in_a_uri_is_never_shown(s3_options: str) -> None:
     """pyarrow reads s3://key:secret@bucket; messages end up in logs."""
     uri = f"s3://testing:hunter2@nowhere/table?{s3_options}"
     with pytest.raises(EllzeroError) as error:

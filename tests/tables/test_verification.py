@@ -138,7 +138,7 @@ def test_every_planted_fault_is_found(tmp_path: Path, plant: Callable[[Path], Ta
 
 
 @pytest.mark.parametrize(("plant", "problem"), AT_THE_ENDS + PLAIN)
-def test_what_needs_no_recomputing_is_found_without(
+def test_flaws_that_show_without_recomputing_are_found(
     tmp_path: Path, plant: Callable[[Path], Table], problem: str
 ) -> None:
     report = verify(plant(tmp_path), share=0)

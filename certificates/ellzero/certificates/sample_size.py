@@ -39,7 +39,7 @@ class Plan:
 def plan(
     noise: Noise, r: int, p: RationalLike, failure: RationalLike = DEFAULT_FAILURE, power: RationalLike = DEFAULT_POWER
 ) -> Plan | None:
-    """The least n ≤ 10^8 with P[Bin(n, p) ≥ k*_r(n)] ≥ power; None if there is none (always if p ≤ τ_r).
+    """The least n ≤ 10^8 with P[Bin(n, p) ≥ k*_r(n)] ≥ power; None if there is none, or if p ≤ τ_r.
 
     The power is a sawtooth in n: it rises while k*_r(n) stays the same and drops when it steps up, so bisection cannot
     find the least n. The power of the best *randomised* test at level ε never falls with n, since a test may ignore a

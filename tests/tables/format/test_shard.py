@@ -250,7 +250,7 @@ def test_a_footer_that_lists_anything_else_is_refused(change: Callable[[dict[str
         lambda metadata: metadata.update(columns=[]),
     ],
 )
-def test_absurd_announcements_are_refused_too(change: Callable[[dict[str, Any]], object]) -> None:
+def test_absurd_footers_are_refused_too(change: Callable[[dict[str, Any]], object]) -> None:
     with pytest.raises(DamagedShard):
         shard.decode("x", with_footer(SHARD, change))
 
@@ -263,7 +263,7 @@ def test_a_shard_without_rows_is_refused_or_has_no_parts() -> None:
 
 
 @pytest.mark.parametrize("end", ["complete", "flat"])
-def test_a_column_that_is_not_at_its_end_cannot_be_announced_to_be(end: str) -> None:
+def test_a_footer_cannot_give_a_column_a_wrong_end(end: str) -> None:
     """A lookup would give d to every p above the last row: a wrong certificate."""
     with pytest.raises(DamagedShard):
         shard.decode("x", with_footer(SHARD, column_update(0, end=end)))

@@ -83,7 +83,7 @@ def test_a_radius_is_what_exact_arithmetic_gives(noise: Noise, data: st.DataObje
 
 @settings(max_examples=60)
 @given(noises(max_denominator=30), st.data(), st.booleans())
-def test_what_was_asked_before_changes_no_answer(noise: Noise, data: st.DataObject, write_back: bool) -> None:
+def test_earlier_lookups_change_no_answer(noise: Noise, data: st.DataObject, write_back: bool) -> None:
     """The index keeps rows that it had to compute, and may have written them back."""
     with TemporaryDirectory() as directory:
         table = table_of(Path(directory), *data.draw(indexes(noise))._columns.table_columns.values(), exact_slice(FLAT))
@@ -124,7 +124,7 @@ def test_a_cut_column_ends_where_it_ends(rows: int, form: Callable[[float], Any]
                 assert result.source is (Source.TABLE if r < rows - 1 or d < rows else Source.COMPUTED)
 
 
-def test_thresholds_that_round_up_to_the_same_decimal_are_told_apart() -> None:
+def test_thresholds_that_round_up_to_the_same_decimal_are_distinguished() -> None:
     """α is so close to β that τ_r grows by less than a unit of the last digit; the table is cut between such rows."""
     noise = Noise(1, f"{2**61 + 1}/{2**62}")
     whole = exact_slice(noise, 400)
@@ -367,7 +367,7 @@ def test_the_same_question_has_the_same_source_in_every_form(p: Any, noise: Nois
     assert len(set(sources)) == 1, sources
 
 
-def test_a_radius_beyond_the_table_is_found_once_and_then_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_radius_beyond_the_table_is_computed_once_and_then_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     index, far = index_of(exact_slice(BITS, 5)), float(exact_slice(BITS).rows.min_p[20])
     assert index.radius(far, BITS, 100)[:2] == (20, Source.COMPUTED)
 
@@ -555,7 +555,7 @@ def test_an_answer_does_not_depend_on_write_back(tmp_path: Path, how: str, caplo
     assert str(place) in record.getMessage()
 
 
-def test_rows_after_a_gap_are_not_taken_for_those_before_it(tmp_path: Path) -> None:
+def test_rows_after_a_gap_are_not_used_for_those_before_it(tmp_path: Path) -> None:
     whole = exact_slice(BYTES)
     index = ThresholdIndex.open(table_of(tmp_path, cut(whole, 0, 4), cut(whole, 9, 136)))
     for r in (2, 3, 6, 20):
@@ -594,7 +594,7 @@ def test_many_threads_get_the_same_answers(tmp_path: Path) -> None:
     assert set(ThresholdIndex.open(str(tmp_path)).noises) == set(noises)
 
 
-def test_a_table_is_found_by_its_place(tmp_path: Path) -> None:
+def test_a_table_is_opened_by_path_or_uri(tmp_path: Path) -> None:
     table = table_of(tmp_path, exact_slice(BITS))
     for place in (str(tmp_path), f"file://{tmp_path}", table):
         assert ThresholdIndex.open(place).noises == [BITS]
