@@ -140,7 +140,7 @@ def grow(bits: Bits, positive: Bits, alpha: Fraction, *, max_depth: int, n_trees
     ("majority").
     """
     training, nodes = TrainingSet(bits, positive, alpha, max_depth), _NodeLists()
-    free = bits.any(axis=0) & ~bits.all(axis=0)  # a constant feature divides the examples nowhere
+    free: Bits = np.asarray(bits.any(axis=0) & ~bits.all(axis=0))  # a constant feature divides the examples nowhere
     level = [NodePath(nodes.add()) for _ in range(n_trees)]
     for depth in range(max_depth + 1):
         next_level: list[NodePath] = []
