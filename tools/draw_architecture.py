@@ -14,7 +14,7 @@ ROOMS = {
     "cli": 1,
     "precompute": 0,
     "serve": 1,
-    "client": 2,
+    "client": 3,
     "tables": 0,
     "smoothing": 1,
     "trees": 2,
@@ -22,7 +22,7 @@ ROOMS = {
     "core": 1,
 }
 PICTURE = Path(__file__).parents[1] / "docs" / "architecture.svg"
-WIDTH, BOX, LINE, GAP = 1200, 270, 17, 64
+WIDTH, COLUMNS, BOX, LINE, GAP = 1560, 4, 270, 17, 64
 
 
 def main() -> None:
@@ -97,7 +97,7 @@ def arrange(imports: dict[str, set[str]], texts: dict[str, list[str]]) -> tuple[
         return max((row(other) + 1 for other in ROOMS if room in imports[other]), default=0)
 
     places: dict[str, tuple[int, int, int]] = {}
-    top, space = 20, (WIDTH - 3 * BOX) // 4
+    top, space = 20, (WIDTH - COLUMNS * BOX) // (COLUMNS + 1)
     for number in range(max(map(row, ROOMS)) + 1):
         rooms = [room for room in ROOMS if row(room) == number]
         heights = {room: 40 + LINE * len(texts[room]) for room in rooms}
