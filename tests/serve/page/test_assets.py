@@ -1,4 +1,4 @@
-"""The files that the page is made of, as the service sends them."""
+"""The files of the page, as the service sends them."""
 
 import gzip
 import hashlib
@@ -26,7 +26,7 @@ def test_the_docs_are_served_from_the_tree(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accept", "taken"),
+    ("accept", "compressed"),
     [
         ("gzip, deflate, br", True),
         ("GZIP;q=0.5", True),
@@ -39,8 +39,8 @@ def test_the_docs_are_served_from_the_tree(client: TestClient) -> None:
         ("identity", False),
     ],
 )
-def test_files_are_compressed_for_those_who_take_it(service: str, accept: str, taken: bool) -> None:
+def test_files_are_compressed_for_clients_that_accept_it(service: str, accept: str, compressed: bool) -> None:
     with urlopen(Request(f"{service}/assets/main.js", headers={"accept-encoding": accept})) as response:
         body = response.read()
-    assert response.headers["content-encoding"] == ("gzip" if taken else None)
-    assert (gzip.decompress(body) if taken else body).startswith(b"// The page")
+    assert response.headers["content-encoding"] == ("gzip" if compressed else None)
+    assert (gzip.decompress(body) if compressed else body).startswith(b"// The page")

@@ -261,9 +261,9 @@ def test_the_csv_is_what_is_drawn(view: View) -> None:
     ]
 
 
-@pytest.mark.parametrize("shown", ["chart", "table"])
-def test_the_picture_is_one_of_the_chart(view: View, shown: str) -> None:
-    view.choose("view", shown)
+@pytest.mark.parametrize("kind", ["chart", "table"])
+def test_the_picture_is_one_of_the_chart(view: View, kind: str) -> None:
+    view.choose("view", kind)
     with view.page.expect_download() as download:
         view.at("png").click()
     with Image.open(download.value.path()) as picture:

@@ -131,8 +131,8 @@ def test_everything_has_a_name_and_enough_contrast(new_view: NewView, scheme: st
 
 # The contrast of text with what it lies on, as WCAG 2 defines it; Chromium gives colours as rgb(…).
 _CONTRAST = """selector => {
-  const shown = [...document.querySelectorAll(selector)].find(e => e.checkVisibility() && e.textContent.trim());
-  if (!shown) return 21;
+  const element = [...document.querySelectorAll(selector)].find(e => e.checkVisibility() && e.textContent.trim());
+  if (!element) return 21;
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const opaque = (e) => {
     const colour = getComputedStyle(e).backgroundColor;
@@ -143,7 +143,7 @@ _CONTRAST = """selector => {
     const [r, g, b] = channels(colour).map(linear);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const [high, low] = [light(getComputedStyle(shown).color), light(opaque(shown))].sort((a, b) => b - a);
+  const [high, low] = [light(getComputedStyle(element).color), light(opaque(element))].sort((a, b) => b - a);
   return (high + 0.05) / (low + 0.05);
 }"""
 

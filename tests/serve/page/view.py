@@ -32,7 +32,7 @@ WAIT_MS = 30_000
 
 @dataclass
 class View:
-    """One page, with all that it said on the console and all that it asked for.
+    """One page, with its console messages and its requests.
 
     ``expected`` are statuses that a test provokes, or `UNREACHABLE`: Chromium itself reports each of them as an error.
     """
@@ -82,7 +82,7 @@ class View:
         return self.page.evaluate(script, argument)
 
     def check(self) -> None:
-        """Nothing was complained about, and no other host asked for anything."""
+        """The console has no error or warning, and no request went to another host."""
         assert self.complaints == []
         foreign = [url for url in self.requested if not url.startswith(("data:", "blob:"))]
         assert {urlsplit(url).netloc for url in foreign} <= {urlsplit(self.address).netloc}
