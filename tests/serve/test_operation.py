@@ -29,10 +29,10 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
     assert field.description
     lines = [line for line in DOCS.read_text().splitlines() if line.startswith(f"| `ELLZERO_SERVE_{name.upper()}` |")]
     assert len(lines) == 1
-    assert f"| {_shown(field.default)} |" in lines[0]
+    assert f"| {_show(field.default)} |" in lines[0]
 
 
-def _shown(default: object) -> str:
+def _show(default: object) -> str:
     return "" if default in (None, (), {}) else f"`{json.dumps(default) if isinstance(default, bool) else default}`"
 
 

@@ -17,7 +17,7 @@ from uvicorn.supervisors import Multiprocess
 from ellzero.cli.parameters import Command
 from ellzero.core.errors import InvalidInput, MissingExtra
 from ellzero.serve.platform.api_keys import make_key
-from ellzero.serve.platform.logs import log_config
+from ellzero.serve.platform.logs import make_log_config
 from ellzero.serve.platform.metrics import SHARED_DIRECTORY
 from ellzero.serve.platform.protocol import ReadAheadProtocol
 from ellzero.serve.settings import ServeSettings, can_vote, find_unknown_variables, read_settings, variable_name
@@ -63,7 +63,7 @@ def serve_command(
         loop="uvloop",
         http=ReadAheadProtocol,
         access_log=False,
-        log_config=log_config(settings.log_format, settings.log_level),
+        log_config=make_log_config(settings.log_format, settings.log_level),
         backlog=_BACKLOG,
         timeout_keep_alive=settings.keep_alive,
         timeout_graceful_shutdown=int(settings.request_timeout) + 1,

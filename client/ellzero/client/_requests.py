@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 JSON = "application/json"
 NPY = "application/x-npy"
 RADIUS = "/v1/radius"
-MOST_VALUES = 1_000_000  # in a `.npy` file: the service's limit
-MOST_LISTED = 40_000  # in a JSON list: however long its texts are, the body stays below 32 MiB
+MAX_VALUES = 1_000_000  # in a `.npy` file: the service's limit
+MAX_LISTED = 40_000  # in a JSON list: however long its texts are, the body stays below 32 MiB
 
 # How the numbers of the API are written, apart from lists. All others are integers.
 _WRITERS = {
@@ -62,7 +62,7 @@ def make_radii_lists(evidence: str, values: Sequence[Any], p_b: object, **others
     if bounds is None and p_b is not None:
         same["p_b"] = write_json_number(p_b, "p_b")
     writer = read_integer if evidence == "count" else write_json_number
-    for part in _split(len(values), MOST_LISTED):
+    for part in _split(len(values), MAX_LISTED):
         body: dict[str, object] = {**same, evidence: [writer(value, evidence) for value in values[part]]}
         if bounds is not None:
             body["p_b"] = [write_json_number(bound, "p_b") for bound in bounds[part]]
@@ -75,7 +75,7 @@ def make_radii_arrays(flat: "NDArray[Any]", **others: object) -> Iterator[Reques
     # Problems are JSON whatever the client accepts, so only the type of the answer needs to be accepted.
     headers = {"accept": NPY, "content-type": NPY}
     params = _write_query(others)
-    for part in _split(len(flat), MOST_VALUES):
+    for part in _split(len(flat), MAX_VALUES):
         yield Request("POST", RADIUS, params, headers, _write_array(flat[part]))
 
 

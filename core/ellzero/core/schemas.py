@@ -65,7 +65,7 @@ class RadiusAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class RadiiAnswer:
-    """Certified radii in the order asked, None to abstain; ``source`` is computed if any of them had to be."""
+    """Certified radii in the order of the request, None to abstain; ``source`` is computed if any of them was."""
 
     radii: list[int | None]
     source: Source
@@ -77,7 +77,7 @@ class RadiiAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class RadiiArray:
-    """Certified radii in the shape of the array asked, −1 to abstain."""
+    """Certified radii in the shape of the request's array, −1 to abstain."""
 
     radii: "NDArray[np.int32]"
     source: Source
@@ -113,8 +113,8 @@ class ThresholdsAnswer:
 class PlanAnswer:
     """``min_count`` of ``n`` votes certify radius ``r`` at failure probability ``failure``.
 
-    Asked with r and p: n is the least with which an input of that p gets there with probability ``power``; None if no
-    n ≤ 10^8 does. Asked with n and d: r ≤ d is the largest radius that n votes can certify; None if they are too few.
+    For r and p: n is the least with which an input of that p gets there with probability ``power``; None if no
+    n ≤ 10^8 does. For n and d: r ≤ d is the largest radius that n votes can certify; None if they are too few.
     """
 
     r: int | None
@@ -159,7 +159,7 @@ class CompareAnswer:
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column at hand: the rows r = 0 … rows−1 of one noise, and why they end."""
+    """A column of the table: the rows r = 0 … rows−1 of one noise, and why they end."""
 
     k: int
     alpha: str
@@ -169,7 +169,7 @@ class TableColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class TablesAnswer:
-    """The table behind the answers. Whatever it lacks is computed."""
+    """The table behind the answers. Columns that it does not have are computed."""
 
     table: str
     rows: int
@@ -273,7 +273,7 @@ class InputCertificate:
 
 @dataclass(frozen=True, kw_only=True)
 class PredictAnswer:
-    """Smoothed predictions of inputs in the order asked, each right with probability at least 1 − ``failure``."""
+    """Smoothed predictions in the order of the inputs, each right with probability at least 1 − ``failure``."""
 
     results: list[InputPrediction]
     model: str
@@ -288,7 +288,7 @@ class PredictAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class CertifyAnswer:
-    """Certificates of inputs in the order asked, each true with probability at least 1 − ``failure``.
+    """Certificates in the order of the inputs, each true with probability at least 1 − ``failure``.
 
     A radius counts units of the noise, coordinates or pixels, of which there are ``d``.
     """
@@ -313,7 +313,7 @@ class JobAnswer:
     """Votes that take longer than a request may. ``counts``: by input, the votes of its present stage by class so far.
 
     waiting, running, then done with a ``prediction`` or ``certificate``; or failed, cancelled or lost, for a
-    ``reason``. A lost job's service ended before the job did: ask again.
+    ``reason``. A lost job's service ended before the job did: submit it again.
     """
 
     id: str

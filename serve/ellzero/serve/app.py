@@ -27,8 +27,8 @@ from ellzero.serve.platform.lifecycle import Lifecycle
 from ellzero.serve.platform.logs import AccessLog
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.middleware import REQUEST_ID, LimitsMiddleware, ObservabilityMiddleware
-from ellzero.serve.platform.openapi import problems, route_dependencies
-from ellzero.serve.platform.problems import HttpProblem, problem_of
+from ellzero.serve.platform.openapi import describe_problems, make_route_dependencies
+from ellzero.serve.platform.problems import HttpProblem, make_problem
 from ellzero.serve.settings import ServeSettings, read_settings
 from ellzero.serve.voting.routes import make_voting_router
 from ellzero.serve.voting.service import VotingService
@@ -88,7 +88,7 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
         # Routes raise domain errors, which ObservabilityMiddleware turns into problems; these are FastAPI's own.
         exception_handlers={HTTPException: _respond_with_problem, RequestValidationError: _respond_with_problem},
     )
-    dependencies = route_dependencies(with_keys=bool(settings.api_keys))
+    dependencies = make_route_dependencies(with_keys=bool(settings.api_keys))
     app.include_router(make_lookup_router(lookup, metrics), dependencies=dependencies)
     app.include_router(make_voting_router(voting, lookup.pool), dependencies=dependencies)
     _add_operation(app, metrics, lifecycle)
@@ -104,8 +104,8 @@ def _make_middleware(
         Middleware(ObservabilityMiddleware, metrics=metrics, lifecycle=lifecycle, log=log),
         Middleware(
             LimitsMiddleware,
-            most_at_once=settings.max_concurrency,
-            most_bytes=settings.max_body_bytes,
+            max_concurrency=settings.max_concurrency,
+            max_bytes=settings.max_body_bytes,
             timeout=settings.request_timeout,
         ),
         Middleware(FastPathMiddleware, service=lookup, metrics=metrics),
@@ -167,7 +167,7 @@ def _add_operation(app: FastAPI, metrics: Metrics, lifecycle: Lifecycle) -> None
         """The process is alive."""
         return Health()
 
-    @app.get("/readyz", tags=["operation"], summary="Readiness", responses=problems())
+    @app.get("/readyz", tags=["operation"], summary="Readiness", responses=describe_problems())
     async def readyz() -> Readiness:
         """The table is loaded, and the service is not shutting down: send requests here."""
         if lifecycle.draining:
@@ -203,4 +203,4 @@ async def _respond_with_problem(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     if isinstance(error, HTTPException) and error.status_code == 404:
         error = HttpProblem(404, f"there is nothing at {path[:200]}; /docs lists all routes")
-    return problem_of(error).response(path, request.scope[REQUEST_ID])
+    return make_problem(error).response(path, request.scope[REQUEST_ID])

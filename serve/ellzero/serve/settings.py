@@ -108,9 +108,9 @@ def variable_name(setting: str) -> str:
 
 def find_unknown_variables() -> list[tuple[str, str | None]]:
     """Return the ELLZERO_SERVE_… variables that are no setting, each with the setting's variable nearest to it."""
-    known = [variable_name(name) for name in ServeSettings.model_fields]
-    unknown = [name for name in sorted(os.environ) if name.startswith(PREFIX) and name not in known]
-    return [(name, next(iter(get_close_matches(name, known, 1)), None)) for name in unknown]
+    variables = [variable_name(name) for name in ServeSettings.model_fields]
+    unknown = [name for name in sorted(os.environ) if name.startswith(PREFIX) and name not in variables]
+    return [(name, next(iter(get_close_matches(name, variables, 1)), None)) for name in unknown]
 
 
 def _describe_allowed(name: str) -> str:

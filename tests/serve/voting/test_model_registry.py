@@ -81,9 +81,9 @@ def test_loading_one_model_does_not_delay_others(tmp_path: Path, monkeypatch: py
     registry = ModelRegistry(ServeSettings(models=str(tmp_path)), Metrics())
     registry.load()
     with ThreadPoolExecutor() as pool:
-        slow = [pool.submit(registry.serve, "slow") for _ in range(2)]
-        assert registry.serve("quick").name == "quick"
-        assert registry.card("slow").architecture == "mlp"
+        slow = [pool.submit(registry.get_model, "slow") for _ in range(2)]
+        assert registry.get_model("quick").name == "quick"
+        assert registry.get_card("slow").architecture == "mlp"
         go_on.set()
         assert slow[0].result(PATIENCE) is slow[1].result(PATIENCE)
     assert sorted(loaded) == ["quick", "slow"]

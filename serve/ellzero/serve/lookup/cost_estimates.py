@@ -38,15 +38,15 @@ def guess_p(votes: Votes) -> Fraction:
     return Fraction(guess_lower_bound(votes))
 
 
-def demand_of_numbers(values: list[Exact]) -> Demand:
+def measure_demand(values: list[Exact]) -> Demand:
     """Return the demand of numbers in JSON: those written as text are looked up one by one."""
     if set(map(type, values)) == {float}:
-        return demand_of_doubles(np.array(values))
+        return measure_array_demand(np.array(values))
     numbers = {read_probability(value, "p") for value in set(values)} - {Fraction(1)}
     return Demand(max(numbers, default=_ZERO), len(values), sum(number > _LAST_ROW for number in numbers))
 
 
-def demand_of_doubles(values: NDArray[Any]) -> Demand:
+def measure_array_demand(values: NDArray[Any]) -> Demand:
     """Return the demand of an array; values outside of [0, 1] are refused later."""
     largest = float(values.max())
     if not 0 < largest < 1:
@@ -55,7 +55,7 @@ def demand_of_doubles(values: NDArray[Any]) -> Demand:
     return Demand(Fraction(largest))
 
 
-def smallest_p_b(others: list[Exact]) -> Fraction:
+def find_smallest_p_b(others: list[Exact]) -> Fraction:
     """Return the least p_b above 0: a class of probability 0 costs nothing."""
     bounds = {read_probability(other, "p_b") for other in set(others)}
     return min((bound for bound in bounds if bound > 0), default=Fraction(1))

@@ -16,14 +16,14 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import RadiusAnswer
 from ellzero.serve.lookup.request_models import RadiusRequest
 from ellzero.serve.lookup.service import LookupService
-from ellzero.serve.platform.field_types import MOST_CHARACTERS
+from ellzero.serve.platform.field_types import MAX_CHARACTERS
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.requests import parse_query
 from ellzero.serve.platform.responses import JsonResponse
 
 RADIUS_PATH = "/v1/radius"
-_P_IN_DIGITS = re.compile(rf"(?:^|&)p=([0-9./]{{1,{MOST_CHARACTERS}}})(?=&|$)".encode())
+_P_IN_DIGITS = re.compile(rf"(?:^|&)p=([0-9./]{{1,{MAX_CHARACTERS}}})(?=&|$)".encode())
 
 
 class MatchedRoute(NamedTuple):

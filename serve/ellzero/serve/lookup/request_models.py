@@ -13,7 +13,7 @@ from ellzero.core.evidence import check_fields, read_evidence
 from ellzero.core.numbers import MAX_DIMENSION
 from ellzero.serve.platform.field_types import (
     JSON_BODY,
-    MOST_VALUES,
+    MAX_VALUES,
     Exact,
     Failure,
     IntegerField,
@@ -65,7 +65,7 @@ class NoiseRequest(RequestModel):
     @property
     def noise(self) -> Noise:
         """Return the noise."""
-        return _noise(self.k, self.alpha)
+        return _make_noise(self.k, self.alpha)
 
 
 class RadiusRequest(NoiseRequest):
@@ -85,7 +85,7 @@ class RadiusRequest(NoiseRequest):
 
     @property
     def votes(self) -> Votes | None:
-        """Return the votes, if votes were given."""
+        """Return the votes, if the request has votes."""
         if self.count is None or self.n is None:
             return None
         return Votes(self.count, self.n, DEFAULT_FAILURE if self.failure is None else self.failure)
@@ -162,7 +162,7 @@ class CompareRequest(RequestModel):
     @property
     def noise(self) -> Noise:
         """Return the discrete noise."""
-        return _noise(self.k, self.alpha)
+        return _make_noise(self.k, self.alpha)
 
 
 def parse_batch(body: bytes) -> RadiiRequest:
@@ -178,14 +178,14 @@ def _check_large(body: bytes) -> None:
     No field name or number contains any of these characters, so counting them suffices. Deeply nested or endless JSON
     would take far more memory than its size.
     """
-    most = {b"{": 1, b"[": 2, b":": len(RadiiRequest.model_fields), b",": 2 * MOST_VALUES + 10}
+    most = {b"{": 1, b"[": 2, b":": len(RadiiRequest.model_fields), b",": 2 * MAX_VALUES + 10}
     for character, number in most.items():
         if body.count(character) > number:
-            allowed = f"an object of known fields whose lists have at most {MOST_VALUES:,} numbers"
+            allowed = f"an object of the documented fields whose lists have at most {MAX_VALUES:,} numbers"
             raise HttpProblem(422, f"the body must be {allowed}", field="body", allowed=allowed)
 
 
 @lru_cache(4_096)
-def _noise(k: int, alpha: Exact) -> Noise:
+def _make_noise(k: int, alpha: Exact) -> Noise:
     """Return a noise. Few are used, again and again, and making one takes microseconds."""
     return Noise(k, alpha)

@@ -31,8 +31,8 @@ from ellzero.serve.lookup.request_models import (
 from ellzero.serve.lookup.service import LookupService
 from ellzero.serve.platform.field_types import NoParameters
 from ellzero.serve.platform.metrics import Metrics
-from ellzero.serve.platform.openapi import BINARY, json_or_npy, problems
-from ellzero.serve.platform.requests import body_type, choose_media_type, parse_query, parse_values, read_body
+from ellzero.serve.platform.openapi import BINARY, describe_json_or_npy, describe_problems
+from ellzero.serve.platform.requests import choose_media_type, parse_query, parse_values, read_body, read_body_type
 from ellzero.serve.platform.responses import JSON, NPY, JsonResponse
 from ellzero.tables import ColumnResult, import_export
 from ellzero.tables.format import shard
@@ -52,7 +52,7 @@ def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
         metrics.count_answer(answer.source)
         return JsonResponse(answer)
 
-    @router.get(RADIUS_PATH, response_model=RadiusAnswer, responses=problems(400), summary="Certified radius")
+    @router.get(RADIUS_PATH, response_model=RadiusAnswer, responses=describe_problems(400), summary="Certified radius")
     async def radius(query: Annotated[RadiusRequest, Query()]) -> Response:
         """The certified radius of a probability `p`, optionally with a runner-up `p_b`; or of `count` of `n` votes."""
         return respond(await service.radius(query))
@@ -60,8 +60,8 @@ def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
     @router.post(
         RADIUS_PATH,
         response_model=RadiiAnswer,
-        responses={200: {"content": {NPY: BINARY}}, **problems(400, 408, 413, 415)},
-        openapi_extra=json_or_npy(RadiiRequest, RadiiArrayRequest),
+        responses={200: {"content": {NPY: BINARY}}, **describe_problems(400, 408, 413, 415)},
+        openapi_extra=describe_json_or_npy(RadiiRequest, RadiiArrayRequest),
         summary="Certified radii of many values",
     )
     async def radii(request: Request) -> Response:
@@ -70,7 +70,7 @@ def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
         A `.npy` body is one-dimensional: float64 probabilities or, if `n` is given, int64 counts. The reply is int32,
         −1 to abstain.
         """
-        if body_type(request) == "npy":
+        if read_body_type(request) == "npy":
             query = RadiiArrayRequest.model_validate(parse_query(request.scope["query_string"]))
             values = parse_values(await read_body(request), counts=query.n is not None)
             metrics.batch_values.observe(len(values))
@@ -84,7 +84,7 @@ def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
     @router.get(
         "/v1/thresholds",
         response_model=ThresholdsAnswer,
-        responses={200: {"content": {CSV: BINARY, ARROW: BINARY}}, **problems(400, 406)},
+        responses={200: {"content": {CSV: BINARY, ARROW: BINARY}}, **describe_problems(400, 406)},
         summary="Thresholds of a noise",
     )
     async def thresholds(
@@ -97,17 +97,21 @@ def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
         metrics.count_answer(result.source)
         return await service.pool.run(_write_column, result, media_type)
 
-    @router.get("/v1/plan", response_model=PlanAnswer, responses=problems(400), summary="Number of votes")
+    @router.get("/v1/plan", response_model=PlanAnswer, responses=describe_problems(400), summary="Number of votes")
     async def plan(query: Annotated[PlanRequest, Query()]) -> Response:
         """How many votes radius `r` needs for inputs of probability `p`; or which radius `n` votes can reach."""
         return JsonResponse(await service.plan(query))
 
-    @router.get("/v1/compare", response_model=CompareAnswer, responses=problems(400), summary="Discrete and Gaussian")
+    @router.get(
+        "/v1/compare", response_model=CompareAnswer, responses=describe_problems(400), summary="Discrete and Gaussian"
+    )
     async def compare(query: Annotated[CompareRequest, Query()]) -> Response:
         """The discrete ℓ0 certificate of bits, and that of Gaussian noise that keeps a bit as often."""
         return JsonResponse(await service.compare(query))
 
-    @router.get("/v1/tables", response_model=TablesAnswer, responses=problems(400), summary="Columns of the table")
+    @router.get(
+        "/v1/tables", response_model=TablesAnswer, responses=describe_problems(400), summary="Columns of the table"
+    )
     async def tables(query: Annotated[NoParameters, Query()]) -> Response:
         """The columns of the table; all others are computed on demand."""
         return JsonResponse(await service.tables())

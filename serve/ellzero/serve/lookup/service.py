@@ -29,7 +29,7 @@ from ellzero.serve.lookup.request_models import (
     RadiusRequest,
     ThresholdsRequest,
 )
-from ellzero.serve.platform.field_types import MOST_VALUES, Exact
+from ellzero.serve.platform.field_types import MAX_VALUES, Exact
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.thread_pool import ThreadPool
@@ -97,7 +97,7 @@ class LookupService:
             await self._ensure_rows_for_counts(noise, np.array(counts), request.n, failure, d)
             return await self.pool.run(queries.answer_counts, self._index, noise, counts, request.n, failure, d)
         await self._ensure_rows_for_batch(
-            noise, await self.pool.run(cost_estimates.demand_of_numbers, values), len(values), request.p_b, d
+            noise, await self.pool.run(cost_estimates.measure_demand, values), len(values), request.p_b, d
         )
         return await self.pool.run(queries.answer_list, self._index, noise, values, d, request.p_b)
 
@@ -105,13 +105,13 @@ class LookupService:
         """Return the radii of an array of probabilities or counts."""
         noise, d = request.noise, request.d
         failure = DEFAULT_FAILURE if request.failure is None else request.failure
-        if len(values) > MOST_VALUES:
-            raise InvalidInput("body", f"an array of at most {MOST_VALUES:,} values", f"{len(values):,} values")
+        if len(values) > MAX_VALUES:
+            raise InvalidInput("body", f"an array of at most {MAX_VALUES:,} values", f"{len(values):,} values")
         if request.n is not None:
             await self._ensure_rows_for_counts(noise, values, request.n, failure, d)
         else:
             await self._ensure_rows_for_batch(
-                noise, cost_estimates.demand_of_doubles(values), len(values), request.p_b, d
+                noise, cost_estimates.measure_array_demand(values), len(values), request.p_b, d
             )
         arguments = (values, d, request.n, failure, request.p_b)
         return await self.pool.run(queries.answer_array, self._index, noise, *arguments)
@@ -201,7 +201,7 @@ class LookupService:
             self._check_cost(cost_estimates.numbers_seconds(demand.written) + beyond)
         else:
             others = p_b if isinstance(p_b, list) else [p_b]
-            least = await self.pool.run(cost_estimates.smallest_p_b, others)
+            least = await self.pool.run(cost_estimates.find_smallest_p_b, others)
             self._check_cost(values * cost_estimates.two_class_seconds(noise, least, d))
             reach = max(reach, 1 - least)
         await self._ensure_rows(noise, reach, d)
@@ -212,7 +212,7 @@ class LookupService:
             raise HttpProblem(
                 422,
                 f"this would take about {format_duration(seconds)}, and the service computes for at most {limit:g}"
-                " seconds per request; precompute the column, or ask for less",
+                " seconds per request; precompute the column, or request less",
                 "too-costly",
                 expected_seconds=round(seconds, 1),
                 limit_seconds=limit,

@@ -19,13 +19,13 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
 
 JSON_BODY = "json"  # the validation context in which text stands for neither an integer nor a flag
-MOST_CHARACTERS = 400  # enough for any double written as a fraction
-MOST_VALUES = 1_000_000
+MAX_CHARACTERS = 400  # enough for any double written as a fraction
+MAX_VALUES = 1_000_000
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
-_NUMBER = f"a number, or text of at most {MOST_CHARACTERS} characters such as '0.99' or '4/5'"
+_NUMBER = f"a number, or text of at most {MAX_CHARACTERS} characters such as '0.99' or '4/5'"
 _NUMBER_TEXT = {
     "type": "string",
-    "maxLength": MOST_CHARACTERS,
+    "maxLength": MAX_CHARACTERS,
     "pattern": r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[0-9]+/[0-9]+$",
 }
 
@@ -71,7 +71,7 @@ class NumberField(_FieldType):
     ends_included: bool = True
 
     def read(self, value: Any, info: ValidationInfo) -> str | float | int:
-        if type(value) is str and len(value) <= MOST_CHARACTERS:
+        if type(value) is str and len(value) <= MAX_CHARACTERS:
             return value
         if type(value) in (float, int):
             return value  # type: ignore[no-any-return]
@@ -97,8 +97,8 @@ class ListField(_FieldType):
             if self.or_one:
                 return self.item.read(value, info)
             raise InvalidInput(str(info.field_name), "a list", value)
-        if not 1 <= len(value) <= MOST_VALUES:
-            raise InvalidInput(str(info.field_name), f"a list of 1 to {MOST_VALUES:,} values", f"{len(value)} values")
+        if not 1 <= len(value) <= MAX_VALUES:
+            raise InvalidInput(str(info.field_name), f"a list of 1 to {MAX_VALUES:,} values", f"{len(value)} values")
         plain = float if isinstance(self.item, NumberField) else int
         if set(map(type, value)) == {plain}:
             return value
@@ -106,7 +106,7 @@ class ListField(_FieldType):
 
     def schema(self) -> JsonSchemaValue:
         item = self.item.schema()
-        listed = {"type": "array", "items": item, "minItems": 1, "maxItems": MOST_VALUES}
+        listed = {"type": "array", "items": item, "minItems": 1, "maxItems": MAX_VALUES}
         return {"anyOf": [item, listed]} if self.or_one else listed
 
 

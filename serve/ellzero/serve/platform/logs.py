@@ -58,7 +58,7 @@ class AccessLog:
         """Write the lines collected so far."""
         lines, self._lines = self._lines, []
         if lines:
-            with suppress(OSError):  # nobody reads the log any more
+            with suppress(OSError):  # the log is not read any more
                 sys.stderr.write("\n".join([*lines, ""]))
 
     def write_request(
@@ -100,7 +100,7 @@ class AccessLog:
         self._lines.append(line)
 
 
-def log_config(form: str, level: str) -> dict[str, Any]:
+def make_log_config(form: str, level: str) -> dict[str, Any]:
     """Return the configuration for logging.config.dictConfig: everything to standard error, in one format."""
     formatter = {"json": "ellzero.serve.platform.logs.JsonLines", "text": "ellzero.serve.platform.logs.TextLines"}[form]
     return {

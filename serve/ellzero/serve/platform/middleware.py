@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ellzero.serve.platform.lifecycle import Lifecycle
 from ellzero.serve.platform.logs import AccessLog
 from ellzero.serve.platform.metrics import Metrics
-from ellzero.serve.platform.problems import HttpProblem, problem_of
+from ellzero.serve.platform.problems import HttpProblem, make_problem
 
 _LOG = logging.getLogger(__name__)
 _WELL_FORMED_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -58,7 +58,7 @@ class ObservabilityMiddleware:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        request_id = _request_id(scope)
+        request_id = _choose_request_id(scope)
         scope[REQUEST_ID] = request_id.decode()
         status = 0
 
@@ -74,7 +74,7 @@ class ObservabilityMiddleware:
         try:
             await self._app(scope, receive, send_with_id)
         except Exception as error:
-            problem = problem_of(error)
+            problem = make_problem(error)
             if problem.status >= 500 and not isinstance(error, HttpProblem):
                 _LOG.exception("unexpected error", extra={"fields": {"request_id": scope[REQUEST_ID]}})
             if status:  # too late for another answer: the broken connection shows that this one is incomplete
@@ -94,11 +94,11 @@ class ObservabilityMiddleware:
 class LimitsMiddleware:
     """Refuses requests that are too many at once, too large, or too slow to arrive."""
 
-    def __init__(self, app: ASGIApp, most_at_once: int, most_bytes: int, timeout: float) -> None:
+    def __init__(self, app: ASGIApp, max_concurrency: int, max_bytes: int, timeout: float) -> None:
         self._app = app
-        self._app_with_body = RequestBodyLimitMiddleware(app, most_bytes)
-        self._most_at_once = most_at_once
-        self._most_bytes = most_bytes
+        self._app_with_body = RequestBodyLimitMiddleware(app, max_bytes)
+        self._most_at_once = max_concurrency
+        self._most_bytes = max_bytes
         self._timeout = timeout
         self._in_progress = 0
 
@@ -140,7 +140,7 @@ class LimitsMiddleware:
                 )
 
 
-def _request_id(scope: Scope) -> bytes:
+def _choose_request_id(scope: Scope) -> bytes:
     """Return the client's own id if it is well-formed, so that both logs have it; otherwise a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _WELL_FORMED_ID.fullmatch(value):

@@ -21,12 +21,12 @@ _SCHEMES = (
 )
 
 
-def route_dependencies(with_keys: bool) -> list[Dependency]:
+def make_route_dependencies(with_keys: bool) -> list[Dependency]:
     """Return what all routes of /v1 depend on: a well-formed query and, where keys are configured, a key."""
     return [Depends(check_query), *(Security(scheme) for scheme in _SCHEMES if with_keys)]
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def describe_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the problems that a route may answer with."""
     return {
         status: {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": "Problem details (RFC 9457)"}
@@ -34,7 +34,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def json_or_npy(body: type[BaseModel], query: type[BaseModel], **more: dict[str, Any]) -> dict[str, Any]:
+def describe_json_or_npy(body: type[BaseModel], query: type[BaseModel], **more: dict[str, Any]) -> dict[str, Any]:
     """Describe a route that takes JSON, or a `.npy` body with the other fields in the query.
 
     ``more`` are fields of the JSON body that the model does not have. No parameter of the query is required, since JSON

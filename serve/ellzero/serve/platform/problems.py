@@ -80,27 +80,27 @@ class HttpProblem(Exception):
         return JsonResponse(body, self.status, self.headers, MEDIA_TYPE)
 
 
-def problem_of(error: Exception) -> HttpProblem:
+def make_problem(error: Exception) -> HttpProblem:
     """Return the problem that stands for an error; an unexpected error is a 500."""
     if isinstance(error, HttpProblem):
         return error
     if isinstance(error, InvalidInput):
-        return HttpProblem(422, str(error), field=error.field, value=_shown(error.value), allowed=error.allowed)
+        return HttpProblem(422, str(error), field=error.field, value=_show(error.value), allowed=error.allowed)
     if isinstance(error, ValidationError):
-        return _validation_problem(error.errors(include_url=False)[0])
+        return _make_validation_problem(error.errors(include_url=False)[0])
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        return _validation_problem({**first, "loc": first["loc"][1:]})  # without "query" or "path"
+        return _make_validation_problem({**first, "loc": first["loc"][1:]})  # without "query" or "path"
     if isinstance(error, HTTPException):
         return HttpProblem(error.status_code, str(error.detail), headers=error.headers)
     return HttpProblem(500, "unexpected error; the log has it under this request id")
 
 
-def _validation_problem(first: Mapping[str, Any]) -> HttpProblem:
+def _make_validation_problem(first: Mapping[str, Any]) -> HttpProblem:
     """Return the problem for the first of pydantic's errors, in the domain's words where it has any."""
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInput):
-        return problem_of(cause)
+        return make_problem(cause)
     field = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
         return HttpProblem(422, f"{field} is missing", field=field, value=None, allowed="given")
@@ -109,25 +109,25 @@ def _validation_problem(first: Mapping[str, Any]) -> HttpProblem:
             422,
             f"there is no field {field[:80]!r} here",
             field=field[:80],
-            value=_shown(first["input"]),
+            value=_show(first["input"]),
             allowed="only the fields that /docs lists for this operation",
         )
-    return HttpProblem(422, f"{field}: {first['msg']}", field=field, value=_shown(first["input"]), allowed=first["msg"])
+    return HttpProblem(422, f"{field}: {first['msg']}", field=field, value=_show(first["input"]), allowed=first["msg"])
 
 
-def _shown(value: object) -> Any:
+def _show(value: object) -> Any:
     """Return the value as JSON has it, or as text; long text is cut."""
     if isinstance(value, bool | int | float | str) or value is None:
         try:
             orjson.dumps(value)
         except TypeError:  # an integer of more than 64 bits, text with lone surrogates
-            value = ascii(value) if isinstance(value, str) else _digits(value)
+            value = ascii(value) if isinstance(value, str) else _write_digits(value)
     else:
         value = repr(value)
     return value[:77] + "..." if isinstance(value, str) and len(value) > 80 else value
 
 
-def _digits(value: object) -> str:
+def _write_digits(value: object) -> str:
     try:
         return str(value)
     except ValueError:  # thousands of digits

@@ -11,10 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ellzero.core.npy import read_npy
-from ellzero.serve.platform.problems import HttpProblem, problem_of
+from ellzero.serve.platform.problems import HttpProblem, make_problem
 from ellzero.serve.platform.responses import JSON, NPY
 
-_MOST_QUERY_BYTES = 8_192
+_MAX_QUERY_BYTES = 8_192
 
 
 async def check_query(request: Request) -> None:
@@ -26,8 +26,8 @@ def parse_query(query: bytes) -> dict[str, str]:
     """Return the parameters of a query by name."""
     if not query:
         return {}
-    if len(query) > _MOST_QUERY_BYTES:
-        raise HttpProblem(422, f"the query is longer than {_MOST_QUERY_BYTES} bytes", field="query", allowed="shorter")
+    if len(query) > _MAX_QUERY_BYTES:
+        raise HttpProblem(422, f"the query is longer than {_MAX_QUERY_BYTES} bytes", field="query", allowed="shorter")
     parameters: dict[str, str] = {}
     try:
         for part in query.decode("ascii").split("&"):
@@ -46,7 +46,7 @@ def parse_query(query: bytes) -> dict[str, str]:
     return parameters
 
 
-def body_type(request: Request) -> Literal["json", "npy"]:
+def read_body_type(request: Request) -> Literal["json", "npy"]:
     """Return which of the two kinds of body a request has. JSON has every field in the body, `.npy` in the query."""
     content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if content_type == NPY:
@@ -65,7 +65,7 @@ async def read_body(request: Request) -> bytes:
     try:
         return await request.body()
     except HTTPException as error:  # Starlette's limit would answer in plain text
-        raise problem_of(error) from None
+        raise make_problem(error) from None
 
 
 def parse_json(body: bytes) -> Any:

@@ -35,7 +35,7 @@ class ThreadPool:
         try:
             return await self._wait(self._start(get_deadline(), partial(work, *arguments)))
         except Stopped:
-            raise self._timeout_problem() from None
+            raise self._make_timeout_problem() from None
 
     async def run_aside(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run work that loads something in a thread of its own. It goes on after the request's deadline."""
@@ -62,7 +62,7 @@ class ThreadPool:
             try:
                 await self._wait(asyncio.shield(shared))
             except Stopped:
-                raise self._timeout_problem() from None
+                raise self._make_timeout_problem() from None
             return  # what is still missing is too much to keep
 
     def _start(self, until: float, work: Callable[[], T]) -> asyncio.Future[T]:
@@ -88,7 +88,7 @@ class ThreadPool:
             async with asyncio.timeout(get_remaining_seconds()):
                 return await work
         except TimeoutError:
-            raise self._timeout_problem() from None
+            raise self._make_timeout_problem() from None
 
-    def _timeout_problem(self) -> HttpProblem:
+    def _make_timeout_problem(self) -> HttpProblem:
         return HttpProblem(503, f"no answer within {self._seconds:g} seconds", "timeout", {"retry-after": "5"})

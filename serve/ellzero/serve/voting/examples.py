@@ -17,8 +17,8 @@ from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
 
 EXAMPLES_SUFFIX = ".examples.npz"
-_MOST_EXAMPLES = 32
-_MOST_BYTES = 2**20
+_MAX_EXAMPLES = 32
+_MAX_BYTES = 2**20
 
 
 def load_examples(name: str, card: ModelCard, path: Path) -> ArrayData:
@@ -57,16 +57,16 @@ def _read_examples(card: ModelCard, path: Path) -> ArrayData:
             size = sum(file.file_size for file in archive.infolist())
     except (OSError, BadZipFile) as error:
         raise BadData(str(path), f"is not an .npz file: {error}") from error
-    if size > _MOST_BYTES:
-        raise BadData(str(path), f"has {size:,} bytes of arrays, more than {_MOST_BYTES:,}")
+    if size > _MAX_BYTES:
+        raise BadData(str(path), f"has {size:,} bytes of arrays, more than {_MAX_BYTES:,}")
     examples = read_npz(str(path), "test", card.levels - 1)
     if examples.shape != card.shape or examples.levels != card.levels:
         needs = f"the model takes {list(card.shape)} with {card.levels}"
         raise BadData(
             str(path), f"has inputs of shape {list(examples.shape)} with {examples.levels} levels, and {needs}"
         )
-    if not 1 <= len(examples.labels) <= _MOST_EXAMPLES:
-        raise BadData(str(path), f"has {len(examples.labels)} inputs, and must have 1 to {_MOST_EXAMPLES}")
+    if not 1 <= len(examples.labels) <= _MAX_EXAMPLES:
+        raise BadData(str(path), f"has {len(examples.labels)} inputs, and must have 1 to {_MAX_EXAMPLES}")
     if int(examples.labels.max()) >= card.num_classes:
         raise BadData(str(path), f"has the class {int(examples.labels.max())}, outside of 0..{card.num_classes - 1}")
     return examples

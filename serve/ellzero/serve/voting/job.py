@@ -76,8 +76,8 @@ class VotingJob:
         """Return the answer of a job that is done."""
         results = [future.result() for future in self.futures]
         if isinstance(self.request, CertifyRequest):
-            return self._certify_answer(self.request, results)
-        return self._predict_answer(results)
+            return self._make_certify_answer(self.request, results)
+        return self._make_predict_answer(results)
 
     def report(self) -> JobAnswer:
         """Return the job as it is now, with its answer once it is done."""
@@ -109,7 +109,7 @@ class VotingJob:
         share = max(1.0, len(scheduler) / len(self.tasks))
         return None if scheduler.votes_per_second is None else votes * share / scheduler.votes_per_second
 
-    def _certify_answer(self, request: CertifyRequest, results: list[Any]) -> CertifyAnswer:
+    def _make_certify_answer(self, request: CertifyRequest, results: list[Any]) -> CertifyAnswer:
         return CertifyAnswer(
             results=[
                 InputCertificate(
@@ -139,7 +139,7 @@ class VotingJob:
             seconds=self.seconds,
         )
 
-    def _predict_answer(self, results: list[Any]) -> PredictAnswer:
+    def _make_predict_answer(self, results: list[Any]) -> PredictAnswer:
         return PredictAnswer(
             results=[
                 InputPrediction(

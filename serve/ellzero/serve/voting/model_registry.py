@@ -26,7 +26,7 @@ from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 
-MOST_INPUTS = 256
+MAX_INPUTS = 256
 _LOG = logging.getLogger(__name__)
 
 
@@ -47,8 +47,8 @@ class ServedModel:
             levels = levels.unsqueeze(0)
         elif shape[1:] != self.card.shape:
             raise InvalidInput("x", f"of shape {list(self.card.shape)}, or several of them stacked", list(shape))
-        if len(levels) > MOST_INPUTS:
-            raise InvalidInput("x", f"at most {MOST_INPUTS} inputs", len(levels))
+        if len(levels) > MAX_INPUTS:
+            raise InvalidInput("x", f"at most {MAX_INPUTS} inputs", len(levels))
         noise, classes = make_model_noise(self.card, request.alpha), self.card.num_classes
         if isinstance(request, CertifyRequest):
             settings = CertifySettings.of(
@@ -114,18 +114,18 @@ class ModelRegistry:
                 if model.name not in infos or infos[model.name].sha256 != model.digest:
                     self._retire(model)
 
-    def infos(self) -> list[ModelInfo]:
+    def list_models(self) -> list[ModelInfo]:
         """Return the descriptions of all usable models."""
         return [info for name, info in self._infos.items() if name not in self._unusable]
 
-    def unusable(self) -> list[UnusableModel]:
+    def list_unusable(self) -> list[UnusableModel]:
         """Return the models that cannot be used, with the reasons."""
         return [UnusableModel(name, reason) for name, reason in sorted(self._unusable.items())]
 
-    def card(self, name: str) -> ModelCard:
+    def get_card(self, name: str) -> ModelCard:
         """Return the card of a model, without loading it."""
         if name in self._unusable:
-            raise _unusable_problem(name, self._unusable[name])
+            raise _make_unusable_problem(name, self._unusable[name])
         if name not in self._cards:
             raise HttpProblem(404, str(UnknownModel("model", name, tuple(self._cards))), field="model")
         return self._cards[name]
@@ -134,9 +134,9 @@ class ModelRegistry:
         """Return where the examples of a model are, if there are any: beside its file."""
         return find_model(name, *self._folders).with_name(name + EXAMPLES_SUFFIX)
 
-    def serve(self, name: str) -> ServedModel:
+    def get_model(self, name: str) -> ServedModel:
         """Return a model, loaded now if this is its first use. Requests for other models do not wait for it."""
-        self.card(name)
+        self.get_card(name)
         with self._lock:
             if name in self._served:
                 return self._served[name]
@@ -169,7 +169,7 @@ class ModelRegistry:
             reason = error.reason if isinstance(error, BadModelFile) else str(error)
             _LOG.warning("model %s cannot be used: %s", name, error)
             self._unusable[name] = reason
-            raise _unusable_problem(name, reason) from None
+            raise _make_unusable_problem(name, reason) from None
         card = saved.card
         noise = make_noise({"family": "discrete", "unit": "coordinate", "levels": card.levels, "alpha": "1/2"})
         classifier = SmoothedClassifier(saved.network, noise, card.num_classes, self._device, feed=card.feed)
@@ -194,7 +194,7 @@ def make_model_noise(card: ModelCard, alpha: Exact | None) -> NoiseFamily:
     return make_noise(description)
 
 
-def _unusable_problem(name: str, reason: str) -> HttpProblem:
+def _make_unusable_problem(name: str, reason: str) -> HttpProblem:
     return HttpProblem(422, f"the model {name} cannot be used: it {reason}", "model-unusable", field="model")
 
 

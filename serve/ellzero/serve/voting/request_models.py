@@ -26,9 +26,9 @@ from ellzero.serve.platform.requests import parse_json
 V = TypeVar("V", bound="VotingRequest")
 
 MODEL_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
-MOST_SEED = 2**53 - 1  # what every JSON reader keeps
-MOST_WAIT = 20
-_MOST_LISTS, _MOST_NUMBERS = 100_000, 2_000_000
+MAX_SEED = 2**53 - 1  # what every JSON reader keeps
+MAX_WAIT = 20
+_MAX_LISTS, _MAX_NUMBERS = 100_000, 2_000_000
 
 
 class VotingRequest(RequestModel):
@@ -52,13 +52,13 @@ class VotingRequest(RequestModel):
     seed: (
         Annotated[
             int,
-            IntegerField(0, MOST_SEED),
+            IntegerField(0, MAX_SEED),
             Field(description="The same seed gives the same votes; random by default."),
         ]
         | None
     ) = None
     wait: Annotated[
-        int, IntegerField(0, MOST_WAIT), Field(description="Seconds to wait for the result before answering 202.")
+        int, IntegerField(0, MAX_WAIT), Field(description="Seconds to wait for the result before answering 202.")
     ] = 2
 
 
@@ -84,7 +84,7 @@ class NoisyRequest(ExamplesRequest):
         ]
         | None
     ) = None
-    seed: Annotated[int, IntegerField(0, MOST_SEED), Field(description="Seed of the noise.")] = 0
+    seed: Annotated[int, IntegerField(0, MAX_SEED), Field(description="Seed of the noise.")] = 0
 
 
 class PredictRequest(VotingRequest):
@@ -106,13 +106,13 @@ class CertifyRequest(VotingRequest):
 class JobRequest(RequestModel):
     """A job, and how long to wait until it has ended."""
 
-    wait: Annotated[int, IntegerField(0, MOST_WAIT), Field(description="Seconds to wait until the job has ended.")] = 0
+    wait: Annotated[int, IntegerField(0, MAX_WAIT), Field(description="Seconds to wait until the job has ended.")] = 0
 
 
 def parse_voting_body(model: type[V], body: bytes) -> tuple[V, list[Any]]:
     """Parse a JSON body into the request and its ``x``, nested lists of numbers. Checked before anything is built."""
-    if body.count(b"[") > _MOST_LISTS or body.count(b",") > _MOST_NUMBERS:
-        allowed = f"an array of at most {_MOST_NUMBERS:,} numbers; send larger ones as .npy"
+    if body.count(b"[") > _MAX_LISTS or body.count(b",") > _MAX_NUMBERS:
+        allowed = f"an array of at most {_MAX_NUMBERS:,} numbers; send larger ones as .npy"
         raise HttpProblem(422, f"x must be {allowed}", field="x", allowed=allowed)
     fields = parse_json(body)
     if not isinstance(fields, dict):

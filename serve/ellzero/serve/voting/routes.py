@@ -16,9 +16,9 @@ from ellzero.core.schemas import (
     PredictAnswer,
 )
 from ellzero.serve.platform.field_types import NoParameters
-from ellzero.serve.platform.openapi import json_or_npy, problems
+from ellzero.serve.platform.openapi import describe_json_or_npy, describe_problems
 from ellzero.serve.platform.problems import HttpProblem
-from ellzero.serve.platform.requests import body_type, parse_query, read_body
+from ellzero.serve.platform.requests import parse_query, read_body, read_body_type
 from ellzero.serve.platform.responses import JsonResponse
 from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.voting.request_models import (
@@ -40,7 +40,10 @@ _X = {
     "minItems": 1,
     "description": "An input, or several stacked: nested lists of levels 0…K, or of floats that are multiples of 1/K.",
 }
-_VOTING_RESPONSES = {202: {"model": JobAnswer, "description": "A job"}, **problems(400, 404, 408, 413, 415, 429)}
+_VOTING_RESPONSES = {
+    202: {"model": JobAnswer, "description": "A job"},
+    **describe_problems(400, 404, 408, 413, 415, 429),
+}
 JobId = Annotated[str, Path(min_length=1, description="The job's id.")]
 
 
@@ -48,17 +51,21 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
     """Return the routes of models, answered by this service."""
     router = APIRouter(tags=["models"])
 
-    @router.get("/v1/models", response_model=ModelsAnswer, responses=problems(400), summary="Models")
+    @router.get("/v1/models", response_model=ModelsAnswer, responses=describe_problems(400), summary="Models")
     async def models(query: Annotated[NoParameters, Query()]) -> Response:
         """The models of this service, and those that cannot be used, with the reason."""
         return JsonResponse(await service.models())
 
-    @router.get("/v1/examples", response_model=ExamplesAnswer, responses=problems(400, 404), summary="Example inputs")
+    @router.get(
+        "/v1/examples", response_model=ExamplesAnswer, responses=describe_problems(400, 404), summary="Example inputs"
+    )
     async def examples(query: Annotated[ExamplesRequest, Query()]) -> Response:
         """Inputs to try a model on: those in a file beside the model, or one of each class of the bundled digits."""
         return JsonResponse(await service.examples(query))
 
-    @router.get("/v1/noisy", response_model=NoisyAnswer, responses=problems(400, 404), summary="An example with noise")
+    @router.get(
+        "/v1/noisy", response_model=NoisyAnswer, responses=describe_problems(400, 404), summary="An example with noise"
+    )
     async def noisy(query: Annotated[NoisyRequest, Query()]) -> Response:
         """An example with noise, drawn as samples for votes are drawn."""
         return JsonResponse(await service.noisy(query))
@@ -67,7 +74,7 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
         "/v1/predict",
         response_model=PredictAnswer,
         responses=_VOTING_RESPONSES,
-        openapi_extra=json_or_npy(PredictRequest, PredictRequest, x=_X),
+        openapi_extra=describe_json_or_npy(PredictRequest, PredictRequest, x=_X),
         summary="Predict the smoothed classifier's class",
     )
     async def predict(request: Request) -> Response:
@@ -82,7 +89,7 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
         "/v1/certify",
         response_model=CertifyAnswer,
         responses=_VOTING_RESPONSES,
-        openapi_extra=json_or_npy(CertifyRequest, CertifyRequest, x=_X),
+        openapi_extra=describe_json_or_npy(CertifyRequest, CertifyRequest, x=_X),
         summary="Certify the smoothed classifier's class",
     )
     async def certify(request: Request) -> Response:
@@ -92,12 +99,16 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
         """
         return await vote(CertifyRequest, request)
 
-    @router.get("/v1/jobs/{job}", response_model=JobAnswer, responses=problems(400, 404), summary="State of a job")
+    @router.get(
+        "/v1/jobs/{job}", response_model=JobAnswer, responses=describe_problems(400, 404), summary="State of a job"
+    )
     async def get_job(job: JobId, query: Annotated[JobRequest, Query()]) -> Response:
         """A job's state, votes so far and remaining time; with `wait`, answered as soon as the job has ended."""
         return JsonResponse(await service.find_job(job, query.wait))
 
-    @router.delete("/v1/jobs/{job}", response_model=JobAnswer, responses=problems(400, 404), summary="Cancel a job")
+    @router.delete(
+        "/v1/jobs/{job}", response_model=JobAnswer, responses=describe_problems(400, 404), summary="Cancel a job"
+    )
     async def cancel_job(job: JobId, query: Annotated[NoParameters, Query()]) -> Response:
         """Cancel a job; one that has ended stays as it is."""
         return JsonResponse(await service.cancel_job(job))
@@ -106,7 +117,7 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
         voting_request, x = await read_input(model, request)
         job = await service.start(voting_request, x)
         if not await service.wait_for(job, voting_request.wait):
-            if await request.is_disconnected():  # nobody would learn the job's id
+            if await request.is_disconnected():  # no client would learn the job's id
                 job.cancel()
                 raise HttpProblem(408, "the client disconnected, and its votes were cancelled")
             headers = {"location": f"/v1/jobs/{job.id}", "retry-after": "1"}
@@ -119,7 +130,7 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
         return JsonResponse(job.result())
 
     async def read_input(model: type[V], request: Request) -> tuple[V, Any]:
-        if body_type(request) == "npy":
+        if read_body_type(request) == "npy":
             query = model.model_validate(parse_query(request.scope["query_string"]))
             return query, await pool.run(read_npy, await read_body(request))
         return await pool.run(parse_voting_body, model, await read_body(request))

@@ -28,7 +28,7 @@ from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.settings import ServeSettings, can_vote
 from ellzero.serve.voting.job import VotingJob
 from ellzero.serve.voting.job_store import LOST, JobStore
-from ellzero.serve.voting.request_models import MOST_SEED, ExamplesRequest, NoisyRequest, VotingRequest
+from ellzero.serve.voting.request_models import MAX_SEED, ExamplesRequest, NoisyRequest, VotingRequest
 
 if TYPE_CHECKING:
     from ellzero.serve.voting.model_registry import ModelRegistry, ServedModel
@@ -73,7 +73,7 @@ class VotingService:
         registry = await self._find_registry()
         if registry is None:
             return ModelsAnswer(models=[], unusable=[UnusableModel(_DEMO_MODEL, _TORCH_MISSING)])
-        return ModelsAnswer(models=registry.infos(), unusable=registry.unusable())
+        return ModelsAnswer(models=registry.list_models(), unusable=registry.list_unusable())
 
     async def examples(self, request: ExamplesRequest) -> ExamplesAnswer:
         """Return inputs to try a model on."""
@@ -88,9 +88,9 @@ class VotingService:
     async def start(self, request: VotingRequest, x: Any) -> VotingJob:
         """Start taking the votes of a request."""
         registry = await self._get_registry()
-        registry.card(request.model)
-        model = await self._pool.run_aside(registry.serve, request.model)
-        seed = secrets.randbelow(MOST_SEED + 1) if request.seed is None else request.seed
+        registry.get_card(request.model)
+        model = await self._pool.run_aside(registry.get_model, request.model)
+        seed = secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed
         tasks = await self._pool.run(model.make_tasks, request, x, seed)
         self._check_limits(sum(task.total for task in tasks), len(tasks), model.estimate_check_seconds(tasks[0]))
         job = VotingJob(request, model, tasks, self._submit(model, tasks), seed)
@@ -105,7 +105,7 @@ class VotingService:
         return job.finished.done()
 
     async def publish(self, job: VotingJob) -> JobAnswer:
-        """Write a job's record, so that clients can ask any worker for it."""
+        """Write a job's record, so that any worker can answer for it."""
         if not job.published:
             try:
                 await self._pool.run(self._write_record, job)
@@ -168,7 +168,7 @@ class VotingService:
         registry.load()
         store.remove_old()
         self._registry = registry
-        _LOG.info("models loaded", extra={"fields": {"models": len(registry.infos())}})
+        _LOG.info("models loaded", extra={"fields": {"models": len(registry.list_models())}})
 
     def _open_store(self) -> JobStore:
         if self._store is None:
@@ -202,14 +202,14 @@ class VotingService:
         if votes > settings.max_votes:
             detail = (
                 f"this needs {votes:,} votes, and a request may take {settings.max_votes:,};"
-                " ask for fewer, or split the request"
+                " request fewer, or split the request"
             )
             raise HttpProblem(422, detail, "too-costly", limit_votes=settings.max_votes)
         if inputs > settings.max_open_inputs:
             raise InvalidInput("x", f"at most {settings.max_open_inputs} inputs", inputs)
         if check_seconds > settings.max_seconds:  # all votes with this model would wait meanwhile
             duration = format_duration(check_seconds)
-            detail = f"with this alpha and n, computing radii would take about {duration}; ask for less"
+            detail = f"with this alpha and n, computing radii would take about {duration}; request less"
             raise HttpProblem(422, detail, "too-costly", limit_seconds=settings.max_seconds)
 
     def _submit(self, model: "ServedModel", tasks: list[Any]) -> "list[Future[Any]]":
@@ -226,11 +226,11 @@ class VotingService:
         self._metrics.jobs.labels(report.kind, report.state).inc()
         if report.state == "failed":
             _LOG.warning("votes failed", extra={"fields": {"job": job.id, "reason": report.reason}})
-        if not job.published:  # nobody knows its id; of others its watcher writes the end first
+        if not job.published:  # no client has its id; the watcher of other jobs writes their last record first
             self._jobs.pop(job.id, None)
 
     async def _watch(self, job: VotingJob) -> None:
-        """Write a job's record until the job has ended, and cancel it if another worker was asked to."""
+        """Write a job's record until the job has ended, and cancel it if another worker got a request to."""
         assert self._store is not None
         ended = False
         while not ended:
@@ -258,7 +258,7 @@ def _list_examples(registry: "ModelRegistry", request: ExamplesRequest) -> Examp
     from ellzero.serve.voting.examples import load_examples
 
     name = request.model
-    examples = load_examples(name, registry.card(name), registry.examples_path(name))
+    examples = load_examples(name, registry.get_card(name), registry.examples_path(name))
     inputs = examples.inputs(range(len(examples.labels))).tolist()
     listed = [
         Example(index, label, x) for index, (label, x) in enumerate(zip(examples.labels.tolist(), inputs, strict=True))
@@ -270,7 +270,7 @@ def _make_noisy(registry: "ModelRegistry", request: NoisyRequest) -> NoisyAnswer
     from ellzero.serve.voting.examples import add_noise, load_examples
     from ellzero.serve.voting.model_registry import make_model_noise
 
-    card = registry.card(request.model)
+    card = registry.get_card(request.model)
     noise = make_model_noise(card, request.alpha)
     examples = load_examples(request.model, card, registry.examples_path(request.model))
     x = add_noise(examples, request.example, noise, request.seed)
