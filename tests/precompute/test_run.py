@@ -12,12 +12,10 @@ import pytest
 from ellzero.certificates import Noise, column
 from ellzero.core.execution.executors import Executor, LocalExecutor
 from ellzero.core.execution.ray_executor import RayExecutor
-from ellzero.precompute import worker
 from ellzero.precompute.cost import NOMINAL
 from ellzero.precompute.grid import GridSpec, make_grid
 from ellzero.precompute.plan import ColumnWork, GridPlan, Task, make_plan
-from ellzero.precompute.run import Summary, run_plan
-from ellzero.precompute.worker import TaskReceipt, compute
+from ellzero.precompute.run import Summary, TaskReceipt, compute_task, run_plan
 from ellzero.tables import End, StorageFailed, Table
 from ellzero.tables.compaction import compact
 from ellzero.tables.format import shard
@@ -88,7 +86,7 @@ def test_a_cut_column_is_continued_and_its_rows_are_not_written_twice(tmp_path: 
 
 
 def test_a_column_longer_than_a_shard_is_streamed_into_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "MOST_ROWS", 100)
+    monkeypatch.setattr("ellzero.precompute.run.MOST_ROWS", 100)
     monkeypatch.setattr(shard, "MOST_ROWS", 100)
     table = Table.create(str(tmp_path / "t"))
     wanted = GridSpec((1,), (Fraction(51, 100), Fraction(4, 5)), 1_000)
@@ -100,7 +98,7 @@ def test_a_column_longer_than_a_shard_is_streamed_into_several(tmp_path: Path, m
 
 def killed_once(task: Task, uri: str, mark: str | None, marks: str) -> TaskReceipt:
     """Computes and writes, and is killed the first time after its shard is there but before it could say so."""
-    receipt = compute(task, uri, mark)
+    receipt = compute_task(task, uri, mark)
     try:
         Path(marks, hashlib.sha256(repr(task).encode()).hexdigest()).touch(exist_ok=False)
     except FileExistsError:
@@ -126,7 +124,7 @@ def test_a_worker_killed_after_writing_neither_loses_nor_doubles_rows(
 def test_a_worker_that_sees_another_directory_refuses(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path / "t"))
     with pytest.raises(StorageFailed, match="does not see the same directory; give a shared one or an s3:// URI"):
-        compute(tasks_of(GRID, 1).tasks[0], table.store.uri, ".ellzero-0123.run")
+        compute_task(tasks_of(GRID, 1).tasks[0], table.store.uri, ".ellzero-0123.run")
     assert table.store.names() == []
 
 
@@ -134,7 +132,7 @@ def test_two_runs_at_once_on_overlapping_grids(tmp_path: Path, ray_executor: Ray
     one, other = make_grid("1,3", "0.1:0.9:0.1", r_max=200), make_grid("3,255", "0.1:0.9:0.1", r_max=100)
     table = Table.create(str(tmp_path / "t"))
     mixed = [task for pair in zip(tasks_of(one, 3).tasks, tasks_of(other, 3).tasks, strict=True) for task in pair]
-    list(ray_executor.run(bind(compute, uri=table.store.uri, mark=None), mixed))
+    list(ray_executor.run(bind(compute_task, uri=table.store.uri, mark=None), mixed))
     compact(table)
     assert {noise: extent.rows for noise, extent in table.extents().items() if noise.k == 3} == {
         noise: len(column(noise, 200).rows) for noise in one.noises() if noise.k == 3

@@ -10,5 +10,4 @@ from ellzero.precompute.errors import NameTaken as NameTaken, UnknownJob as Unkn
 from ellzero.precompute.grid import GridSpec as GridSpec, make_grid as make_grid, read_grid as read_grid
 from ellzero.precompute.jobs.cluster import Cluster as Cluster, ClusterJob as ClusterJob, Submission as Submission
 from ellzero.precompute.plan import GridPlan as GridPlan, Task as Task, make_plan as make_plan
-from ellzero.precompute.run import Summary as Summary, run_plan as run_plan
-from ellzero.precompute.worker import TaskReceipt as TaskReceipt
+from ellzero.precompute.run import Summary as Summary, TaskReceipt as TaskReceipt, run_plan as run_plan

@@ -1,14 +1,32 @@
-"""Running a plan: tasks go to an executor, receipts come back, and everything finished is in the table."""
+"""Running a plan: the driver sends tasks to an executor, and each worker puts its columns into the table.
 
-from collections.abc import Callable
+Rows never travel: a worker writes its shards and returns a receipt of a few bytes.
+"""
+
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial as bind
-from time import perf_counter
 
+from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.core.execution.executors import Executor
-from ellzero.precompute.plan import GridPlan
-from ellzero.precompute.worker import TaskReceipt, compute
-from ellzero.tables import Table
+from ellzero.precompute.plan import ColumnWork, GridPlan, Task
+from ellzero.tables import ColumnSlice, Table
+from ellzero.tables.format.rows import RowBuffer, end_of
+from ellzero.tables.format.shard import MOST_ROWS
+from ellzero.tables.store import Store
+
+
+@dataclass(frozen=True)
+class TaskReceipt:
+    """What a task has written. Only this returns to the driver: the rows are in the table already."""
+
+    columns: int
+    rows: int
+    expected_rows: int
+    expected_seconds: float
+    shards: tuple[str, ...]
+    engine_seconds: float
 
 
 @dataclass
@@ -41,15 +59,71 @@ class Summary:
 
 
 def run_plan(
-    plan: GridPlan, table: Table, executor: Executor, done: Callable[[TaskReceipt, Summary], None], summary: Summary
+    plan: GridPlan, table: Table, executor: Executor, advance: Callable[[TaskReceipt, Summary], None], summary: Summary
 ) -> None:
-    """Do all tasks of a plan, calling ``done`` after each. Rows are durable before their task counts as done.
+    """Run all tasks of a plan, calling ``advance`` after each. Rows are durable before their task is counted.
 
     Whatever ends it early (an error, Ctrl-C, a kill), finished tasks stay, and the next plan begins after them.
     """
-    start = perf_counter()
+    start = time.perf_counter()
     with table.store.run_mark() as mark:
-        work = bind(compute, uri=table.store.location, mark=mark)
+        work = bind(compute_task, uri=table.store.location, mark=mark)
         for receipt in executor.run(work, plan.tasks):
-            summary.add(receipt, perf_counter() - start)
-            done(receipt, summary)
+            summary.add(receipt, time.perf_counter() - start)
+            advance(receipt, summary)
+
+
+@dataclass
+class _Clock:
+    """Time spent in the engine, apart from encoding and writing."""
+
+    seconds: float = 0.0
+
+
+def compute_task(task: Task, uri: str, mark: str | None) -> TaskReceipt:
+    """Compute a task on a worker, in bounded memory, into the table at ``uri``.
+
+    Computed twice it writes the same shards, so it may be run again. ``mark`` is that of the run: a worker that does
+    not see it has another directory than the rest, and refuses.
+    """
+    store, clock = Store(uri), _Clock()
+    store.check_shared(mark)
+    rows = 0
+
+    def iter_slices() -> Iterator[ColumnSlice]:
+        nonlocal rows
+        for column in task.columns:
+            for column_slice in _compute_slices(column, clock):
+                rows += len(column_slice.rows)
+                yield column_slice
+
+    shards = tuple(Table(store).append(iter_slices()))
+    return TaskReceipt(
+        columns=len(task.columns),
+        rows=rows,
+        expected_rows=task.rows,
+        expected_seconds=task.seconds,
+        shards=shards,
+        engine_seconds=clock.seconds,
+    )
+
+
+def _compute_slices(column: ColumnWork, clock: _Clock) -> Iterator[ColumnSlice]:
+    """The missing rows of a column, in slices that fit memory."""
+    noise = column.noise
+    all_rows = enumerate(iter_column_rows(noise, column.r_end))
+    first, more = column.first, True
+    while more:
+        buffer, more = RowBuffer(), False
+        start = time.perf_counter()
+        for r, row in all_rows:
+            if r >= first:
+                buffer.add(row)
+                if len(buffer) == MOST_ROWS:
+                    more = True
+                    break
+        clock.seconds += time.perf_counter() - start
+        if len(buffer):
+            rows = buffer.rows()
+            yield ColumnSlice(noise, first, rows, end_of(noise, rows.scaled_ceiling(len(rows) - 1)))
+            first += len(rows)
