@@ -1,4 +1,4 @@
-"""Load for tests: many connections that each ask one request after the other, and count what became of them."""
+"""Load for tests: many connections that each send one request after the other, and count the outcomes."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ class Outcome:
 
 
 async def load(url: str, path: str, connections: int, requests: int) -> Outcome:
-    """Each connection asks so many times, and ends, as connections do, when the service says `connection: close`."""
+    """Each connection sends so many requests, and ends early if the service says `connection: close`."""
     outcome = Outcome()
     await asyncio.gather(*(_connection(url, path, requests, outcome) for _ in range(connections)))
     return outcome

@@ -89,7 +89,7 @@ def test_votes_go_together(client: TestClient, missing: str) -> None:
     check(client.get("/v1/radius", params={k: v for k, v in VOTES.items() if k != missing}), 422, missing)
 
 
-def test_a_field_that_nobody_knows_and_one_that_comes_twice(client: TestClient) -> None:
+def test_an_unknown_field_and_a_repeated_one_are_refused(client: TestClient) -> None:
     check(client.get("/v1/radius", params={**GOOD, "K": "3"}), 422, "K")
     check(client.get("/v1/radius?p=0.9&p=0.8&k=1&alpha=0.8&d=9"), 422, "p")
     check(client.get("/v1/radius?p=%ff&k=1&alpha=0.8&d=9"), 400)
@@ -131,7 +131,7 @@ def test_wrong_counts_in_json(client: TestClient, counts: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[0.9]", b"null", b'{"p": [NaN]}', b"\xff", b"[" * 100_000])
-def test_what_is_no_json_object(client: TestClient, body: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(client: TestClient, body: bytes) -> None:
     response = client.post("/v1/radius", content=body, headers={"content-type": "application/json"})
     check(response, response.status_code)
     assert response.status_code in (400, 422)

@@ -29,9 +29,9 @@ def post_array(client: TestClient, array: NDArray[Any], **query: Any) -> NDArray
     assert response.status_code == 200, response.text
     assert response.headers["content-type"] == "application/x-npy"
     assert "at most r coordinates" in response.headers["ellzero-conventions"]
-    found: NDArray[Any] = np.load(BytesIO(response.content))
-    assert found.dtype == np.int32
-    return found
+    radii: NDArray[Any] = np.load(BytesIO(response.content))
+    assert radii.dtype == np.int32
+    return radii
 
 
 @given(data=st.data())
@@ -62,16 +62,16 @@ def test_counts_of_votes(client: TestClient) -> None:
     expected = [radius_from_votes(Noise(255, "0.2"), Votes(count, 1000, "0.01"), 784) for count in counts]
     response = client.post("/v1/radius", json={**BYTES, "count": counts, "n": 1000, "failure": "0.01"})
     assert response.json()["radii"] == expected
-    found = post_array(client, np.array(counts), **BYTES, n=1000, failure="0.01")
-    assert found.tolist() == [-1 if one is None else one for one in expected]
+    radii = post_array(client, np.array(counts), **BYTES, n=1000, failure="0.01")
+    assert radii.tolist() == [-1 if one is None else one for one in expected]
 
 
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 @settings(max_examples=60, deadline=None)
 def test_an_array_of_doubles(client: TestClient, values: list[float]) -> None:
-    found = post_array(client, np.array(values), **BYTES)
+    radii = post_array(client, np.array(values), **BYTES)
     expected = [radius(Noise(255, "0.2"), value, 784) for value in values]
-    assert found.tolist() == [-1 if one is None else one for one in expected]
+    assert radii.tolist() == [-1 if one is None else one for one in expected]
 
 
 def test_an_array_against_a_runner_up(client: TestClient) -> None:
@@ -82,13 +82,13 @@ def test_an_array_against_a_runner_up(client: TestClient) -> None:
 
 def test_a_million_values_and_no_more(client: TestClient) -> None:
     values = np.random.default_rng(1).uniform(0.4, 1, 1_000_000)
-    found = post_array(client, values, **BYTES)
+    radii = post_array(client, values, **BYTES)
     some = slice(None, None, 50_001)
     expected = [radius(Noise(255, "0.2"), value, 784) for value in values[some].tolist()]
-    assert found[some].tolist() == [-1 if one is None else one for one in expected]
+    assert radii[some].tolist() == [-1 if one is None else one for one in expected]
     body = orjson.dumps({**BYTES, "p": values.tolist()})
     listed = client.post("/v1/radius", content=body, headers={"content-type": "application/json"})
-    assert listed.json()["radii"][:1000] == [None if one < 0 else one for one in found[:1000].tolist()]
+    assert listed.json()["radii"][:1000] == [None if one < 0 else one for one in radii[:1000].tolist()]
     too_many = client.post("/v1/radius", params=BYTES, content=npy(np.ones(1_000_001)), headers=NPY)
     assert too_many.status_code == 422
     assert "1,000,000" in too_many.json()["detail"]

@@ -76,7 +76,7 @@ def test_the_preferred_type_is_sent(client: TestClient, accept: str, kind: str) 
     assert response.headers["content-type"].startswith(kind)
 
 
-def test_a_type_that_is_not_on_offer(client: TestClient) -> None:
+def test_an_unavailable_media_type_is_406(client: TestClient) -> None:
     response = client.get("/v1/thresholds?k=1&alpha=0.8&r_max=2", headers={"accept": "image/png"})
     assert response.status_code == 406
     assert "text/csv" in response.json()["detail"]
@@ -115,7 +115,7 @@ def test_the_comparison_is_that_of_the_two_certificates(client: TestClient, alph
     assert [row.gaussian for row in answer.rows] == [gaussian_l0_threshold(sigma, r) for r in range(6)]
 
 
-def test_tables_tells_what_is_there(client: TestClient) -> None:
+def test_tables_lists_the_columns(client: TestClient) -> None:
     answer = TypeAdapter(TablesAnswer).validate_json(client.get("/v1/tables").content)
     index = bundled_index()
     assert answer.table == "reference"

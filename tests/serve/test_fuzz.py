@@ -1,6 +1,6 @@
-"""Whatever is asked, the service answers as its description says, and never by failing.
+"""Any request is answered as the OpenAPI description says, and never by a failure.
 
-`make fuzz` asks a thousand times an operation; here it is fewer.
+`make fuzz` sends a thousand requests to each operation; here they are fewer.
 """
 
 import os
@@ -65,22 +65,22 @@ schemathesis.openapi.format("binary", arrays())
 
 @schemathesis.hook
 def map_query(context: schemathesis.HookContext, query: Any) -> Any:
-    """Half of the questions to models are to one that is there."""
-    return _to_the_model(query)
+    """Half of the requests to models name one that exists."""
+    return _name_the_model(query)
 
 
 @schemathesis.hook
 def map_body(context: schemathesis.HookContext, body: Any) -> Any:
-    """And half of their inputs are such."""
+    """And half of their inputs fit it."""
     if isinstance(body, dict) and isinstance(body.get("x"), list) and len(body["x"]) % 2:
         body["x"] = [[[1, 2, 3, 0]] * 4] * (1 if len(body["x"]) == 1 else 3)
-    return _to_the_model(body)
+    return _name_the_model(body)
 
 
-def _to_the_model(fields: Any) -> Any:
+def _name_the_model(fields: Any) -> Any:
     name = fields.get("model") if isinstance(fields, dict) else None
     if isinstance(name, str) and len(name) % 2 and re.fullmatch(MODEL_NAME, name, re.ASCII):
-        fields["model"] = "small"  # what was made wrong on purpose stays wrong
+        fields["model"] = "small"  # names that are wrong on purpose stay wrong
     return fields
 
 

@@ -175,7 +175,7 @@ def test_a_path_cannot_forge_lines_of_the_log(tmp_path: Path) -> None:
         assert not [line for line in service.log.read_text().splitlines() if line.startswith("12:00:00 INFO")]
 
 
-def test_a_log_that_nobody_reads_does_not_gather(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_a_closed_log_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     class Closed(io.StringIO):
         def write(self, _: str) -> int:
             raise BrokenPipeError
@@ -222,7 +222,7 @@ def test_metrics_of_several_processes_are_summed(tmp_path: Path) -> None:
         assert service.metric('ellzero_requests_total{method="GET",route="/v1/radius",status="200"}') == 40
 
 
-def test_an_unexpected_error_is_a_problem_that_tells_nothing_and_is_logged(
+def test_an_unexpected_error_is_logged_and_its_problem_reveals_nothing(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
@@ -242,7 +242,7 @@ def test_health_and_readiness_are_apart(client: TestClient) -> None:
     assert client.get("/readyz").json() == {"status": "ready"}
 
 
-def test_the_docs_ask_no_other_host(client: TestClient) -> None:
+def test_the_docs_load_nothing_from_other_hosts(client: TestClient) -> None:
     page = client.get("/docs").text
     assert "/assets/swagger-ui-bundle.js" in page
     assert "http" not in page

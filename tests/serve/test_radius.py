@@ -17,14 +17,14 @@ from ellzero.core.schemas import RadiusAnswer, Source
 BYTES = {"k": 255, "alpha": "0.2", "d": 150528}
 
 
-def ask(client: TestClient, **query: object) -> RadiusAnswer:
+def get_radius(client: TestClient, **query: object) -> RadiusAnswer:
     response = client.get("/v1/radius", params={name: str(value) for name, value in query.items()})
     assert response.status_code == 200, response.text
     return TypeAdapter(RadiusAnswer).validate_json(response.content)
 
 
 def test_the_answer_says_the_radius_and_why(client: TestClient) -> None:
-    answer = ask(client, p="0.99", **BYTES)
+    answer = get_radius(client, p="0.99", **BYTES)
     assert answer == RadiusAnswer(
         radius=3,
         threshold=Decimal("0.97898829668830238747"),
@@ -48,7 +48,7 @@ def test_a_probability_certifies_what_exact_arithmetic_says(client: TestClient, 
     if data.draw(st.booleans()):  # right at a threshold, and next to it
         tau = Fraction(thresholds(noise, [data.draw(st.integers(0, 5))])[0])
         p = min(max(tau + data.draw(st.integers(-1, 1)) * Fraction(1, 10**21), Fraction(0)), Fraction(1))
-    answer = ask(client, p=p, k=noise.k, alpha=noise.alpha, d=d)
+    answer = get_radius(client, p=p, k=noise.k, alpha=noise.alpha, d=d)
     expected = certify(noise, p, d)
     assert answer.radius == expected.radius
     assert answer.p == str(p)
@@ -64,13 +64,13 @@ def test_a_probability_certifies_what_exact_arithmetic_says(client: TestClient, 
 def test_without_a_runner_up_it_abstains_iff_p_is_at_most_a_half(
     client: TestClient, p: str, certified: int | None
 ) -> None:
-    assert ask(client, p=p, **BYTES).radius == certified
+    assert get_radius(client, p=p, **BYTES).radius == certified
 
 
 def test_text_is_exact_where_a_double_would_round(client: TestClient) -> None:
     tau = thresholds(Noise(1, "4/5"), [2])[0]  # 0.96875 exactly
-    assert ask(client, p=tau, k=1, alpha="4/5", d=9).radius == 1
-    assert ask(client, p=f"{tau}00000000000000001", k=1, alpha="4/5", d=9).radius == 2
+    assert get_radius(client, p=tau, k=1, alpha="4/5", d=9).radius == 1
+    assert get_radius(client, p=f"{tau}00000000000000001", k=1, alpha="4/5", d=9).radius == 2
 
 
 @given(data=st.data())
@@ -79,7 +79,7 @@ def test_a_runner_up_is_the_two_class_certificate(client: TestClient, data: st.D
     noise = data.draw(noises(max_k=20))
     d = data.draw(st.integers(1, 40))
     p, p_b = (data.draw(st.fractions(0, 1, max_denominator=1000)) for _ in range(2))
-    answer = ask(client, p=p, p_b=p_b, k=noise.k, alpha=noise.alpha, d=d)
+    answer = get_radius(client, p=p, p_b=p_b, k=noise.k, alpha=noise.alpha, d=d)
     assert answer.radius == radius(noise, p, d, p_b)
     if not p > p_b:
         assert answer.radius is None or p_b > 1 - p  # every other class has at most 1 − p as well
@@ -93,7 +93,7 @@ def test_votes_certify_what_exact_arithmetic_says(client: TestClient, data: st.D
     count = data.draw(st.one_of(st.integers(0, n), st.integers(max(0, n - 9), n)))
     failure = data.draw(st.sampled_from(["0.001", "1/20", "0.3"]))
     d = data.draw(st.integers(1, 50))
-    answer = ask(client, count=count, n=n, failure=failure, k=noise.k, alpha=noise.alpha, d=d)
+    answer = get_radius(client, count=count, n=n, failure=failure, k=noise.k, alpha=noise.alpha, d=d)
     votes = Votes(count, n, failure)
     assert answer.radius == radius_from_votes(noise, votes, d)
     low = Fraction(lower_bound(votes))
@@ -109,9 +109,9 @@ def test_votes_certify_what_exact_arithmetic_says(client: TestClient, data: st.D
 
 def test_the_failure_probability_is_a_thousandth_unless_given(client: TestClient) -> None:
     votes: dict[str, Any] = {"count": 99900, "n": 100000, **BYTES}
-    assert ask(client, **votes) == ask(client, failure="0.001", **votes)
+    assert get_radius(client, **votes) == get_radius(client, failure="0.001", **votes)
 
 
-def test_an_answer_tells_the_table_from_the_engine(client: TestClient) -> None:
-    assert ask(client, p="0.9", k=255, alpha="0.2", d=784).source == "table"
-    assert ask(client, p="0.9", k=253, alpha="0.2", d=784).source == "computed"
+def test_the_source_says_whether_the_radius_was_computed(client: TestClient) -> None:
+    assert get_radius(client, p="0.9", k=255, alpha="0.2", d=784).source == "table"
+    assert get_radius(client, p="0.9", k=253, alpha="0.2", d=784).source == "computed"

@@ -1,4 +1,4 @@
-"""API keys: optional, hash_key in the settings, for some routes or all. And who else may ask."""
+"""API keys: optional, stored as hashes, valid for some routes or all; other origins; headers of the page."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,9 @@ def test_a_key_opens_the_routes(guarded: TestClient, headers: dict[str, str]) ->
     "headers", [{}, {"x-api-key": "alice's kez"}, {"x-api-key": ""}, {"authorization": "Basic alice's key"}]
 )
 @pytest.mark.parametrize("path", [RADIUS, "/v1/tables", "/v1/nothing", "/metrics"])
-def test_without_a_right_key_nothing_is_told(guarded: TestClient, headers: dict[str, str], path: str) -> None:
+def test_without_a_valid_key_protected_routes_answer_401(
+    guarded: TestClient, headers: dict[str, str], path: str
+) -> None:
     response = guarded.get(path, headers=headers)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
@@ -40,7 +42,7 @@ def test_without_a_right_key_nothing_is_told(guarded: TestClient, headers: dict[
     assert "alice" not in response.text
 
 
-def test_a_key_may_open_some_routes_only(guarded: TestClient) -> None:
+def test_a_key_may_be_valid_for_some_routes_only(guarded: TestClient) -> None:
     headers = {"x-api-key": "bob's key"}
     assert guarded.get("/v1/tables", headers=headers).status_code == 200
     refused = guarded.get(RADIUS, headers=headers)
@@ -53,7 +55,7 @@ def test_health_and_the_page_need_no_key(guarded: TestClient, path: str) -> None
     assert guarded.get(path).status_code == 200
 
 
-def test_a_make_key_is_long_and_known_by_its_hash_alone() -> None:
+def test_a_new_key_is_long_and_stored_as_its_hash() -> None:
     key, digest = make_key()
     assert len(key) > 40
     assert digest == hash_key(key)
@@ -61,7 +63,7 @@ def test_a_make_key_is_long_and_known_by_its_hash_alone() -> None:
     assert make_key() != (key, digest)
 
 
-def test_other_origins_may_not_ask_unless_the_operator_says_so(client: TestClient) -> None:
+def test_other_origins_are_refused_unless_the_operator_allows_them(client: TestClient) -> None:
     origin = {"origin": "https://example.org"}
     assert "access-control-allow-origin" not in client.get(RADIUS, headers=origin).headers
     settings = ServeSettings(log_level="error", cors_origins=("https://example.org",), api_keys=KEYS)
@@ -93,7 +95,7 @@ def test_the_page_is_guarded_by_headers(client: TestClient, path: str) -> None:
     assert headers["referrer-policy"] == "no-referrer"
 
 
-def test_the_page_may_be_asked_for_its_headers_alone(client: TestClient) -> None:
+def test_the_page_answers_head(client: TestClient) -> None:
     response = client.head("/")
     assert response.status_code == 200
     assert "content-security-policy" in response.headers
