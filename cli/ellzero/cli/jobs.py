@@ -79,7 +79,7 @@ def stop_command(address: str, name: str) -> None:
     before = cluster.find_job(name)
     after = cluster.stop(before)
     if not after.is_over:
-        raise click.ClickException(f"job {name} was told to stop, and is still {after.status}")
+        raise click.ClickException(f"job {name} was asked to stop, but is still {after.status}")
     if before.is_over or after.status != "stopped":
         notify(f"job {name} needed no stop: it has {describe_ending(after)}")
     else:

@@ -41,8 +41,8 @@ class Radii(click.ParamType[Any]):
         if not isinstance(value, str):
             return value
         radii: list[int] = []
-        for part in value.split(","):
-            ends = _RANGE.fullmatch(part)
+        for item in value.split(","):
+            ends = _RANGE.fullmatch(item)
             low, high = (int(ends["low"]), int(ends["high"] or ends["low"])) if ends else (1, 0)
             if high < low:
                 raise click.UsageError(f"--r must be radii of at least 0 such as 8, 1,4,7 or 1:8; got '{value}'", ctx)

@@ -33,25 +33,25 @@ def plan_command(
             raise click.UsageError("give either --n and --d, or --r and --p")
         if d is None:
             raise click.UsageError("--n needs --d, the number of coordinates")
-        reached = reachable_radius(noise, n, failure, d)
+        largest = reachable_radius(noise, n, failure, d)
         click.echo(f"{n} votes, all for one class, certify at most this radius at failure probability {failure}:")
-        click.echo("unreachable" if reached is None else reached)
+        click.echo("unreachable" if largest is None else largest)
         return
     if r is None or p is None:
         raise click.UsageError("give either --r and --p, or --n and --d")
     if d is not None:
         read_integer(r, "r", 0, d)
     power = power or DEFAULT_POWER
-    found = plan(noise, r, p, failure, power)
-    if found is None:
+    votes = plan(noise, r, p, failure, power)
+    if votes is None:
         click.echo(_explain_unreachable(noise, r, p, power))
         click.echo("unreachable")
         return
     click.echo(
-        f"{found.min_count} of n votes certify radius {r} at failure probability {failure}; an input with p = {p} gets"
+        f"{votes.min_count} of n votes certify radius {r} at failure probability {failure}; an input with p = {p} gets"
         f" them with probability {power} or more, and no smaller n does it:"
     )
-    click.echo(found.n)
+    click.echo(votes.n)
 
 
 def _explain_unreachable(noise: Noise, r: int, p: str, power: str) -> str:

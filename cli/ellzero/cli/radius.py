@@ -174,20 +174,20 @@ def _look_up(table: str, evidence: dict[str, Any]) -> RadiusAnswer:
 
 def _explain_answer(answer: RadiusAnswer, evidence: dict[str, Any]) -> dict[str, Any]:
     """An answer in the fields that computing it here has."""
-    given = {name: value for name, value in evidence.items() if name not in ("k", "alpha", "d") and value is not None}
-    if "p_b" in given:
-        return {**given, "radius": answer.radius}
+    fields = {name: value for name, value in evidence.items() if name not in ("k", "alpha", "d") and value is not None}
+    if "p_b" in fields:
+        return {**fields, "radius": answer.radius}
     reason = {
         "radius": answer.radius,
         "threshold": _text(answer.threshold),
         "next_threshold": _text(answer.next_threshold),
         "margin": None if answer.margin is None else f"{answer.margin:f}",
     }
-    if "p" in given:
-        return {**given, **reason}
+    if "p" in fields:
+        return {**fields, **reason}
     low = None if answer.p_lower is None else float(answer.p_lower)
     counts = {"min_count": answer.min_count, "next_min_count": answer.next_min_count}
-    return {**given, "p_lower": low, **reason, **counts}
+    return {**fields, "p_lower": low, **reason, **counts}
 
 
 def _with_option(message: str, field: str | None) -> str:

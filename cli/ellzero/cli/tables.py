@@ -56,21 +56,21 @@ def tables_group() -> None:
 def info_command(table: str, as_json: bool) -> None:
     """What a table holds."""
     store = Store(table)
-    found = read_kind(store)
-    if found is None:
+    kind = read_kind(store)
+    if kind is None:
         raise NotATable(store.uri, "holds no table")
-    names, stated = store.retry_reading(lambda: _first_footer(store))
+    names, metadata = store.retry_reading(lambda: _read_first_footer(store))
     facts: dict[str, Any] = {
         "table": store.uri,
-        "kind": found,
-        "format": stated["format"],
-        "engine": f"{stated['engine']} {stated['version']}",
-        "digits": stated["digits"],
+        "kind": kind,
+        "format": metadata["format"],
+        "engine": f"{metadata['engine']} {metadata['version']}",
+        "digits": metadata["digits"],
         "conventions": CONVENTIONS_DICT,
         "shards": len(names),
         "bytes": sum(store.size(name) for name in names),
     }
-    if found == lee2019_table.KIND:
+    if kind == lee2019_table.KIND:
         rows = PaperTable(store).rows()
         facts |= {"rows": len(rows), "d": sorted({row.d for row in rows}), "k": sorted({row.noise.k for row in rows})}
     else:
@@ -86,10 +86,10 @@ def info_command(table: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts))
         return
-    click.echo(f"{store.uri}: {found}, format {facts['format']}, {facts['digits']} digits, by {facts['engine']}")
+    click.echo(f"{store.uri}: {kind}, format {facts['format']}, {facts['digits']} digits, by {facts['engine']}")
     click.echo(f"{facts['rows']:,} rows, {facts['bytes']:,} bytes in {count_noun(facts['shards'], 'shard')}")
     click.echo(f"K (categories minus one): {', '.join(map(str, facts['k']))}")
-    if found == lee2019_table.KIND:
+    if kind == lee2019_table.KIND:
         click.echo(f"d: {', '.join(map(str, facts['d']))}")
     else:
         click.echo(f"α (total probability of staying): {facts['alpha'][0]} to {facts['alpha'][1]}")
@@ -111,7 +111,7 @@ def show_command(table: str, k: int | None, alpha: str | None) -> None:
         return
     if k is not None and alpha is not None:
         noise = Noise(k, alpha)
-        runs = _column(Table.open(table), noise)
+        runs = _read_column(Table.open(table), noise)
         click.echo(f"K = {k} ({k + 1} categories), α = {noise.alpha} (total probability of staying): {runs[-1].end}")
         click.echo(f"{'r':>7}  certified if p exceeds   least double that certifies")
         for run in runs:
@@ -119,11 +119,11 @@ def show_command(table: str, k: int | None, alpha: str | None) -> None:
                 row = run.threshold(r)
                 click.echo(f"{r:>7}  {row.value}   {row.min_p!r}{'   (exact)' if row.exact else ''}")
         return
-    chosen = Noise(1 if k is None else k, "1/2" if alpha is None else alpha)  # reads and checks both
+    noise_filter = Noise(1 if k is None else k, "1/2" if alpha is None else alpha)  # reads and checks both
     extents = Table.open(table).extents()
     click.echo(f"{'K':>9} {'α':>10} {'rows':>9}  ends")
     for noise, extent in sorted(extents.items(), key=lambda item: (item[0].k, item[0].alpha)):
-        if (k is None or noise.k == chosen.k) and (alpha is None or noise.alpha == chosen.alpha):
+        if (k is None or noise.k == noise_filter.k) and (alpha is None or noise.alpha == noise_filter.alpha):
             click.echo(f"{noise.k:>9} {noise.alpha!s:>10} {extent.rows:>9,}  {extent.end}")
 
 
@@ -146,17 +146,17 @@ def verify_command(table: str, share: str, everything: bool, seed: int, against:
         )
     else:
         fraction = 1.0 if everything else float(read_probability(share, "share"))
-        verdict = verify(opened, fraction, seed, lambda runs: _watched(runs, opened, fraction))
-    _judge(verdict)
+        verdict = verify(opened, fraction, seed, lambda runs: _track_columns(runs, opened, fraction))
+    _print_verdict(verdict)
 
 
 @tables_group.command("compact", cls=Command)
 @click.argument("table")
 def compact_command(table: str) -> None:
     """Merge the shards of a table into as few as possible. Safe while others read and write it."""
-    done = compact(Table.open(table))
-    before = f"{count_noun(done.shards_before, 'shard')} of {done.bytes_before:,} bytes"
-    click.echo(f"{before} became {count_noun(done.shards_after, 'shard')} of {done.bytes_after:,}")
+    report = compact(Table.open(table))
+    before = f"{count_noun(report.shards_before, 'shard')} of {report.bytes_before:,} bytes"
+    click.echo(f"{before} became {count_noun(report.shards_after, 'shard')} of {report.bytes_after:,}")
 
 
 @tables_group.command("export", cls=Command)
@@ -175,7 +175,7 @@ def export_command(table: str, output: str, k: int | None, alpha: str | None, ou
             else "give both --k and --alpha, or neither"
         )
     runs: Iterable[ColumnSlice] = (
-        _column(opened, Noise(k, alpha))
+        _read_column(opened, Noise(k, alpha))
         if k is not None and alpha is not None
         else [run for runs in opened.columns().values() for run in runs]
     )
@@ -183,7 +183,7 @@ def export_command(table: str, output: str, k: int | None, alpha: str | None, ou
         lines = import_export.to_text(runs)
     else:
         lines = import_export.to_csv(runs) if output == "csv" else import_export.to_json(runs)
-    with _writing(out) as sink:
+    with _open_output(out) as sink:
         for line in lines:
             sink.write(line + "\n")
 
@@ -200,31 +200,31 @@ def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
     """
     noise = Noise(k, alpha)
     try:
-        listed = list(import_export.from_text(file))
+        rows = list(import_export.from_text(file))
     except UnicodeDecodeError:
         raise click.UsageError(f"{file.name} is not a text file") from None
-    if not listed:
+    if not rows:
         raise click.UsageError(f"{file.name} holds no rows")
-    found = compare_list(noise, listed)
-    for verdict, radii in found.items():
+    verdicts = compare_list(noise, rows)
+    for verdict, radii in verdicts.items():
         shown = ", ".join(map(str, radii[:_MOST_PRINTED])) + (", …" if len(radii) > _MOST_PRINTED else "")
         click.echo(f"{verdict:>8}: {len(radii):,} rows" + (f" (r = {shown})" if radii else ""))
     if into is not None:
-        column = ThresholdIndex({}).thresholds(noise, max(r for r, _ in listed)).column
+        column = ThresholdIndex({}).thresholds(noise, max(r for r, _ in rows)).column
         target = Table.create(into)
         target.append([column])
         notify(f"{len(column.rows):,} exact rows added to {target.store.uri}")
-    if found["unsound"]:
-        raise click.ClickException(f"{len(found['unsound']):,} of {len(listed):,} rows are unsound")
+    if verdicts["unsound"]:
+        raise click.ClickException(f"{len(verdicts['unsound']):,} of {len(rows):,} rows are unsound")
 
 
-def _first_footer(store: Store) -> tuple[list[str], dict[str, Any]]:
+def _read_first_footer(store: Store) -> tuple[list[str], dict[str, Any]]:
     """All shards, and what the first of them says of itself."""
     names = store.names()
     return names, shard.read_metadata(names[0], store.read(names[0]))
 
 
-def _column(table: Table, noise: Noise) -> list[ColumnSlice]:
+def _read_column(table: Table, noise: Noise) -> list[ColumnSlice]:
     """The rows of one noise, which the table must have."""
     runs = table.column(noise)
     if not runs:
@@ -232,7 +232,7 @@ def _column(table: Table, noise: Noise) -> list[ColumnSlice]:
     return runs
 
 
-def _judge(verdict: VerificationReport) -> None:
+def _print_verdict(verdict: VerificationReport) -> None:
     for problem in verdict.problems[:_MOST_PRINTED]:
         click.echo(problem)
     if len(verdict.problems) > _MOST_PRINTED:
@@ -242,15 +242,17 @@ def _judge(verdict: VerificationReport) -> None:
         sys.exit(1)
 
 
-def _watched(parts: Iterable[tuple[str, ColumnSlice]], table: Table, share: float) -> Iterator[tuple[str, ColumnSlice]]:
-    """The parts, with a progress bar that counts them."""
+def _track_columns(
+    slices: Iterable[tuple[str, ColumnSlice]], table: Table, share: float
+) -> Iterator[tuple[str, ColumnSlice]]:
+    """The slices, with a progress bar that counts their columns."""
     lengths = [extent.rows for extent in table.extents(on_damage=lambda error: None).values()]
     seconds = sum(rows**2 / 2 * share for rows in lengths) * _SECONDS_A_STEP
-    yield from track(parts, len(lengths), "columns", seconds)
+    yield from track(slices, len(lengths), "columns", seconds)
 
 
 @contextmanager
-def _writing(out: Path | None) -> Iterator[IO[str]]:
+def _open_output(out: Path | None) -> Iterator[IO[str]]:
     if out is None:
         yield sys.stdout
         return

@@ -92,7 +92,7 @@ class Line(NamedTuple):
 
 
 def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> Iterator[Line]:
-    """Rows 0..r_max if that was asked for, otherwise up to saturation or d."""
+    """Rows 0..r_max if r_max is not None, otherwise up to saturation or d."""
     end = column_end(noise, d if r_max is None else r_max, digits)
     length = end + 1 if end == r_max else estimate_radii(end)
     seconds = column_seconds(length, digits)
@@ -158,6 +158,6 @@ def _paper_computed(cells: list[PaperCell], digits: int, workers: int, seconds: 
         mapper = map if workers == 1 else stack.enter_context(ProcessPoolExecutor(workers)).map
         for cell in cells:
             ranges = cell.ranges()
-            parts = track(mapper(partial(sum_range, cell), ranges), len(ranges), f"ranges of r = {cell.r}", seconds)
-            found = combine(cell, parts, digits)
-            yield Line(found.r, found.value, {"error_bound": str(found.error_bound)})
+            sums = track(mapper(partial(sum_range, cell), ranges), len(ranges), f"ranges of r = {cell.r}", seconds)
+            row = combine(cell, sums, digits)
+            yield Line(row.r, row.value, {"error_bound": str(row.error_bound)})

@@ -1,6 +1,6 @@
 """From a grid to a table: plans, executors, and jobs on a cluster.
 
-`make_grid` or `read_grid` says what is wanted, `make_plan` what of it a table lacks, and `run_plan` computes that on a
+`make_grid` or `read_grid` describes the grid, `make_plan` what of it a table lacks, and `run_plan` computes that on a
 `LocalExecutor` or a `RayExecutor`. `Cluster` submits any ellzero command to a Ray cluster.
 """
 

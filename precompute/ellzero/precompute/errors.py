@@ -4,7 +4,7 @@ The tree::
 
     EllzeroError
     ├── ClusterUnreachable (ConnectionError)  nothing answers at this address as a Ray head does
-    ├── ClusterRefused (RuntimeError)         a Ray head answered, and would not do what was asked
+    ├── ClusterRefused (RuntimeError)         a Ray head answered, and refused the request
     ├── UnknownJob (LookupError)              no job of this name
     ├── NameTaken (ValueError)                the name belongs to a job with another command
     └── WorkersLost (RuntimeError)            the cluster's workers could not do the work

@@ -1,4 +1,4 @@
-"""Grids: which thresholds are wanted, read from a TOML file or from options, exactly."""
+"""Grids: which thresholds to compute, read from a TOML file or from options, exactly."""
 
 import re
 import tomllib
@@ -59,41 +59,41 @@ def make_grid(k: object, alpha: object, d: object = None, r_max: object = SATURA
     r_end = largest if r_max == SATURATE else _radius(r_max)
     if r_end > largest:
         raise InvalidInput("r_max", f"at most the largest d, {largest}: no radius exceeds d", r_end)
-    wanted = GridSpec(tuple(sorted(set(ks))), tuple(sorted(set(alphas))), r_end)
-    if len(wanted) > MOST_COLUMNS:
-        raise InvalidInput("grid", f"of at most {MOST_COLUMNS:,} columns; cut it into several runs", len(wanted))
-    return wanted
+    grid = GridSpec(tuple(sorted(set(ks))), tuple(sorted(set(alphas))), r_end)
+    if len(grid) > MOST_COLUMNS:
+        raise InvalidInput("grid", f"of at most {MOST_COLUMNS:,} columns; cut it into several runs", len(grid))
+    return grid
 
 
 def read_grid(path: Path) -> GridSpec:
-    """A grid from a TOML file with the keys k, alpha, and if wanted d and r_max."""
+    """A grid from a TOML file with the keys k, alpha, and optionally d and r_max."""
     try:
         with path.open("rb") as file:
-            stated: dict[str, Any] = tomllib.load(file, parse_float=str)  # axes read text exactly
+            fields: dict[str, Any] = tomllib.load(file, parse_float=str)  # axes read text exactly
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("grid", f"a TOML file ({error})", str(path)) from None
-    for key in stated:
+    for key in fields:
         if key not in _KEYS:
             raise InvalidInput("grid", f"a file with the keys {', '.join(_KEYS)}", key)
     for key in ("k", "alpha"):
-        if key not in stated:
+        if key not in fields:
             raise InvalidInput("grid", f"a file that gives {key}", str(path))
-    return make_grid(**stated)
+    return make_grid(**fields)
 
 
 def axis(field: str, written: object) -> list[Fraction | int]:
     """The values of an axis, as exact numbers."""
     values: list[Fraction | int] = []
-    parts: Sequence[object] = written if isinstance(written, list | tuple) else [written]
-    for part in parts:
-        if isinstance(part, str):
-            for text in part.split(","):
+    items: Sequence[object] = written if isinstance(written, list | tuple) else [written]
+    for item in items:
+        if isinstance(item, str):
+            for text in item.split(","):
                 values.extend(_values(field, text.strip()))
                 _check_count(field, len(values), written)
         elif field == "alpha":
-            values.append(read_shortest(part, field, _AXIS[field]))
+            values.append(read_shortest(item, field, _AXIS[field]))
         else:
-            values.append(read_integer(part, field, 1))
+            values.append(read_integer(item, field, 1))
         _check_count(field, len(values), written)
     if not values:
         raise InvalidInput(field, _AXIS[field], written)

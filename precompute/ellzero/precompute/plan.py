@@ -18,7 +18,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 0.5, 30.0
 class ColumnWork:
     """Rows of one noise to compute: from ``first``, the first that the table lacks, to ``r_end`` or saturation.
 
-    Plans hold many of these, so the noise is made when it is asked for.
+    Plans hold many of these, so the noise is made on demand.
     """
 
     k: int
@@ -70,22 +70,22 @@ class GridPlan:
         return expected_bytes(self.columns, self.rows)
 
 
-def make_plan(wanted: GridSpec, present: Mapping[Noise, Extent], model: CostModel, workers: int) -> GridPlan:
+def make_plan(grid: GridSpec, present: Mapping[Noise, Extent], model: CostModel, workers: int) -> GridPlan:
     """Everything of the grid that is not present, in tasks.
 
     The same grid, table and number of workers give the same tasks, whatever the model was calibrated to: two runs of
     one command write the same shards.
     """
     missing = [
-        ColumnWork(noise.k, noise.alpha, extent.rows if extent else 0, wanted.r_end)
-        for noise in wanted.noises()
+        ColumnWork(noise.k, noise.alpha, extent.rows if extent else 0, grid.r_end)
+        for noise in grid.noises()
         for extent in [present.get(noise)]
-        if extent is None or extent.lacks(wanted.r_end)
+        if extent is None or extent.lacks(grid.r_end)
     ]
     # A column that goes on after its first rows is walked from r = 0 all the same.
     walked = [expected_rows(work.noise, work.r_end) for work in missing]
     tasks = [_task(missing[begin:end], walked[begin:end], model) for begin, end in _cuts(walked, workers)]
-    return GridPlan(tuple(sorted(tasks, key=lambda task: -task.seconds)), len(wanted), len(wanted) - len(missing))
+    return GridPlan(tuple(sorted(tasks, key=lambda task: -task.seconds)), len(grid), len(grid) - len(missing))
 
 
 def _task(columns: list[ColumnWork], walked: list[int], model: CostModel) -> Task:

@@ -1,6 +1,6 @@
 """The installed ellzero as a wheel, so that another machine can run exactly this code.
 
-The wheel is made from what Python imports here, not from a checkout: it works for editable installs, where the parts
+The wheel is made from what Python imports here, not from a checkout: it works for editable installs, whose rooms
 lie in several source roots, and for installs from a wheel; it needs no network and no build backend.
 
 Guarantee: the same installed files give the same bytes, on every machine and at every time. Entries are sorted, carry
@@ -56,15 +56,15 @@ def build_wheel() -> Wheel:
 def _code() -> Iterator[tuple[str, bytes]]:
     """Every file of the namespace package by its path in the wheel, package data included.
 
-    A part that several roots hold is taken from the first of them, as the import system does.
+    A package that several roots hold is taken from the first of them, as the import system does.
     """
-    parts: dict[str, Path] = {}
+    entries: dict[str, Path] = {}
     for root in import_module(_PACKAGE).__path__:
-        for part in Path(root).iterdir():
-            parts.setdefault(part.name, part)
-    for part in parts.values():
-        for path in part.rglob("*") if part.is_dir() else [part]:
-            inside = path.relative_to(part.parent)
+        for entry in Path(root).iterdir():
+            entries.setdefault(entry.name, entry)
+    for entry in entries.values():
+        for path in entry.rglob("*") if entry.is_dir() else [entry]:
+            inside = path.relative_to(entry.parent)
             hidden = any(step.startswith(".") or step == "__pycache__" for step in inside.parts)
             if path.is_file() and not hidden and path.suffix not in _COMPILED:
                 yield f"{_PACKAGE}/{inside.as_posix()}", path.read_bytes()
