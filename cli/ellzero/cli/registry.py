@@ -65,4 +65,9 @@ COMMANDS = {
         "predict",
         "Train a network on noisy inputs, by the paper's recipe, and save it as a model.",
     ),
+    "tree": CommandEntry(
+        "ellzero.cli.tree:tree_group",
+        "trees",
+        "Train trees and forests on bits or molecules, and certify them exactly.",
+    ),
 }

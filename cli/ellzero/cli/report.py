@@ -10,11 +10,13 @@ import click
 
 from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.core.errors import BadResults, MissingExtra
+from ellzero.core.part_store import PartStore
 from ellzero.core.progress import notify
 from ellzero.smoothing.noise.registry import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
 from ellzero.smoothing.runs.plots import plot_reports
 from ellzero.smoothing.runs.result_store import ResultStore
+from ellzero.trees.result_schema import KIND, SCHEMA
 
 
 @click.command("report", cls=Command)
@@ -39,17 +41,18 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: int | N
     """
     reports: dict[str, Report] = {}
     for uri in results:
-        store = ResultStore(uri)
-        manifest = store.manifest()
+        manifest = ResultStore(uri).manifest()
         if manifest is None:
             raise BadResults(uri, "holds no results of ellzero")
-        table = store.table()
+        by_votes = manifest.get("kind") != KIND
+        table = (ResultStore(uri) if by_votes else PartStore(uri, SCHEMA)).table()
         columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
         report = summarize([Outcome(*row) for row in zip(*columns, strict=True)], r_max)
         reports[uri] = report
-        drawn = sum(table["drawn"].to_pylist()) / (len(table) * manifest["n"])
+        drawn = sum(table["drawn"].to_pylist()) / (len(table) * manifest["n"]) if by_votes else None
         if as_json:
-            click.echo(json.dumps({"results": uri, "run": manifest, "votes_drawn": drawn, **asdict(report)}))
+            votes = {"votes_drawn": drawn} if by_votes else {}
+            click.echo(json.dumps({"results": uri, "run": manifest, **votes, **asdict(report)}))
         else:
             _print_report(uri, manifest, report, drawn, table["d"][0].as_py())
     target = figure or _default_figure(results)
@@ -71,12 +74,12 @@ def _default_figure(results: tuple[str, ...]) -> Path | None:
     return Path(results[0]) / "curves.svg" if os.path.isdir(results[0]) else None
 
 
-def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float, d: int) -> None:
+def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float | None, d: int) -> None:
     model, data = run["model"], run["data"]
-    click.echo(f"{uri}: {model['name']} ({model['architecture']}) on {data['name']}, {data['split']}")
-    click.echo(
-        f"{describe_noise(run['noise'])}, d = {d}; failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} drawn"
-    )
+    part = f"{data['part']} of the {data['split']} split" if "part" in data else data["split"]
+    click.echo(f"{uri}: {model['name']} ({model['architecture']}) on {data['name']}, {part}")
+    votes = "exact" if drawn is None else f"failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} drawn"
+    click.echo(f"{describe_noise(run['noise'])}, d = {d}; {votes}")
     click.echo(f"inputs {report.inputs:,}, abstained {report.abstained:,}, wrong {report.wrong:,}")
     click.echo(
         f"μ(R)   {report.mean_radius:.3f} ± {report.mean_radius_error:.3f}   median {report.median_radius:g}   "

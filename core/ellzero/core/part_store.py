@@ -21,7 +21,6 @@ _MANIFEST = "run.json"
 _PART = re.compile(r"part-(\d{9})-(\d{9})\.parquet", re.ASCII)
 _VERSION = 1
 _RUN = b"ellzero run"
-_CHUNK_INPUTS = 16
 
 
 class PartStore:
@@ -119,12 +118,12 @@ class PartStore:
         return sorted((int(name[1]), int(name[2])) for name in names if name is not None)
 
 
-def split_chunks(indices: Iterable[int]) -> list[range]:
-    """Split inputs into chunks of consecutive ones."""
+def split_chunks(indices: Iterable[int], size: int = 16) -> list[range]:
+    """Split inputs into chunks of at most ``size`` consecutive ones."""
     chunks: list[range] = []
     for index in sorted(indices):
         last = chunks[-1] if chunks else None
-        if last is not None and last.stop == index and index % _CHUNK_INPUTS:
+        if last is not None and last.stop == index and index % size:
             chunks[-1] = range(last.start, index + 1)
         else:
             chunks.append(range(index, index + 1))
