@@ -110,8 +110,8 @@ print(sorted(name for name in sys.modules if name.startswith(("ellzero.", "torch
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     cli_modules = ["ellzero.cli", "ellzero.cli.groups", "ellzero.cli.main", "ellzero.cli.registry"]
-    core_modules = ["ellzero.core", "ellzero.core.errors", "ellzero.core.install_hint", "ellzero.core.lazy"]
-    assert done.stdout == f"{cli_modules + core_modules}\n"
+    core_modules = [f"ellzero.core.{name}" for name in ("errors", "install_hint", "lazy", "text")]
+    assert done.stdout == f"{[*cli_modules, 'ellzero.core', *core_modules]}\n"
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
