@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -31,6 +32,13 @@ def test_results_are_reported_without_torch_and_several_are_drawn_here(tmp_path:
     single = run("report", "one", cwd=tmp_path)
     assert single.returncode == 0, single.stderr
     assert single.stderr == "ellzero: curves written to one/curves.svg\n"
+    printed = re.findall(r"ACC@(\d+) .+\( *([\d.]+)% – *([\d.]+)%\)", single.stdout)
+    exact = json.loads(run("report", "one", "--json", cwd=tmp_path).stdout)["accuracy"]
+    assert len(printed) == len(exact)
+    for (r, low, high), each in zip(printed, exact, strict=True):
+        assert int(r) == each["r"]
+        assert Fraction(each["low"]) - Fraction(1, 1000) < Fraction(low) / 100 <= Fraction(each["low"])
+        assert Fraction(each["high"]) <= Fraction(high) / 100 < Fraction(each["high"]) + Fraction(1, 1000)
     (tmp_path / "one" / "curves.svg").unlink()
     both = run("report", "one", "two", cwd=tmp_path)
     assert both.stderr == "ellzero: curves written to curves.svg\n"

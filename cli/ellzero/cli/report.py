@@ -1,8 +1,11 @@
 """The command ``ellzero report``."""
 
 import json
+import math
 import os
+from collections.abc import Callable
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -87,4 +90,10 @@ def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float | 
     )
     for each in report.accuracy:
         bar = "█" * round(40 * each.share)
-        click.echo(f"ACC@{each.r:<3d}{each.share:7.1%}  ({each.low:6.1%} – {each.high:6.1%})  {bar}")
+        interval = f"{_round_percent(each.low, math.floor)} – {_round_percent(each.high, math.ceil)}"
+        click.echo(f"ACC@{each.r:<3d}{each.share:7.1%}  ({interval})  {bar}")
+
+
+def _round_percent(share: float, rounding: Callable[[Fraction], int]) -> str:
+    """A share in percent to one digit, rounded so that the printed interval contains the computed one."""
+    return f"{rounding(Fraction(share) * 1000) / 10:5.1f}%"
