@@ -97,7 +97,7 @@ def pipeline() -> Iterator[Line]:
     yield Line("engine time / total time on Ray", engine_share(ray), ray.output.splitlines()[1])
     rates = f"{rows / local.seconds:,.0f} rows/s in process, {rows / ray.seconds:,.0f} rows/s on Ray"
     yield Line("largest memory of the driver on Ray, MiB", f"{ray.driver_mib:.0f}", rates)
-    yield Line("how far the cost model was off", "", ray.output.splitlines()[2])
+    yield Line("how far the expected time was off", "", ray.output.splitlines()[2])
     yield loading_line
 
 

@@ -57,7 +57,14 @@ def test_in_process(tmp_path: Path) -> None:
     assert summary.columns == len(GRID)
     assert summary.shards == set(table.store.names())
     assert 0 < summary.engine_seconds <= summary.seconds
-    assert "in all" in summary.model_error()
+
+
+@pytest.mark.parametrize(
+    ("computing", "comparison"), [(8.6, "14% less"), (12.0, "20% more"), (10.01, "no more and no less")]
+)
+def test_the_time_is_compared_with_the_estimate(computing: float, comparison: str) -> None:
+    summary = Summary(engine_seconds=computing, expected_seconds=10.0)
+    assert summary.compare_with_estimate() == comparison
 
 
 def test_on_ray_the_shards_are_the_same_to_the_byte(tmp_path: Path, ray_executor: RayExecutor) -> None:

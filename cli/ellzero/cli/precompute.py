@@ -146,7 +146,7 @@ def _run(make_plan_for: Callable[[int], GridPlan], table: Table, place: Placemen
     rate = f"{summary.rows / summary.seconds:,.0f} cells/s, engine {engine:.0%} of the time"
     click.echo(f"{table.store.uri}: {summary.rows:,} cells of {columns} in {shards}")
     click.echo(f"{summary.seconds:,.1f} s on {count_noun(workers, 'worker')}, {rate}")
-    click.echo(f"cost model: {summary.model_error()}")
+    click.echo(f"computing took {summary.compare_with_estimate()} time than expected")
 
 
 def _run_paper(

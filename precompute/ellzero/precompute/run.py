@@ -39,8 +39,6 @@ class Summary:
     seconds: float = 0.0
     engine_seconds: float = 0.0
     expected_seconds: float = 0.0
-    # Of each task, the engine's time over what the cost model expected.
-    ratios: list[float] = field(default_factory=list)
 
     def add(self, receipt: TaskReceipt, elapsed: float) -> None:
         """Count one more task."""
@@ -50,12 +48,11 @@ class Summary:
         self.seconds = elapsed
         self.engine_seconds += receipt.engine_seconds
         self.expected_seconds += receipt.expected_seconds
-        self.ratios.append(receipt.engine_seconds / receipt.expected_seconds)
 
-    def model_error(self) -> str:
-        """How far off the cost model was, overall and for single tasks."""
-        overall = self.engine_seconds / self.expected_seconds - 1
-        return f"{overall:+.0%} in all, {min(self.ratios) - 1:+.0%} to {max(self.ratios) - 1:+.0%} a task"
+    def compare_with_estimate(self) -> str:
+        """How the time spent computing compares with what was expected: "14% less"."""
+        percent = round(100 * (self.engine_seconds / self.expected_seconds - 1))
+        return f"{abs(percent)}% {'less' if percent < 0 else 'more'}" if percent else "no more and no less"
 
 
 def run_plan(
