@@ -177,7 +177,7 @@ def test_a_killed_actor_and_a_stopped_driver_lose_and_double_no_result(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--model digits --out {tmp}/r", "no model in models is called digits; there are demo-digits"),
+        ("--model digits --out {tmp}/r", "no model in models is called digits; the only one is demo-digits"),
         ("--model ../x --out {tmp}/r", "no model in models is called ../x"),
         ("--model {tmp}/no.safetensors --out {tmp}/r", "no.safetensors does not exist"),
         (

@@ -98,8 +98,9 @@ class UnknownModel(SmoothingError, LookupError):
         self.available = available
 
     def __str__(self) -> str:
-        names = f"there are {', '.join(self.available)}" if self.available else "there are none"
-        return escape_line(f"no {self.what} is called {self.name[:120]}; {names}")
+        names = ", ".join(self.available)
+        choice = f"{'the only one is' if len(self.available) == 1 else 'there are'} {names or 'none'}"
+        return escape_line(f"no {self.what} is called {self.name[:120]}; {choice}")
 
 
 class _Unusable(SmoothingError, ValueError):

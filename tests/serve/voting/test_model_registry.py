@@ -129,7 +129,7 @@ def test_an_empty_folder_leaves_the_bundled_model(tmp_path: Path) -> None:
         assert [model["name"] for model in listed] == ["demo-digits"]
         answer = post(url, "certify", model="small", x=[1], n=10)
         assert answer.status_code == 404
-        assert "no model is called small; there are demo-digits" in answer.json()["detail"]
+        assert "no model is called small; the only one is demo-digits" in answer.json()["detail"]
 
 
 def test_a_missing_folder_of_models_is_one_line(tmp_path: Path) -> None:

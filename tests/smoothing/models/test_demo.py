@@ -39,4 +39,4 @@ def test_a_new_user_certifies_without_training(ellzero: Ellzero, tmp_path: Path)
     assert json.loads(ellzero(f"report {out} --json").out)["run"]["model"]["name"] == "demo-digits"
     code, _, err = ellzero(f"certify --model demo-digit --out {out}")
     assert code == 1
-    assert err.strip() == "ellzero: no model in models is called demo-digit; there are demo-digits"
+    assert err.strip() == "ellzero: no model in models is called demo-digit; the only one is demo-digits"
