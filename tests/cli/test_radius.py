@@ -12,7 +12,10 @@ from command_line import Ellzero, check_mistake
 
 from ellzero.core.install_hint import install_hint
 from ellzero.serve import ServeSettings, create_app
+from ellzero.serve.platform.api_keys import hash_key
+from ellzero.serve.settings import ApiKey
 
+KEY = "a key of these tests"
 COMMAND = "radius --p 0.99 --k 255 --alpha 0.2 --d 784"
 
 
@@ -40,23 +43,23 @@ def test_a_probability_between_a_threshold_and_its_ceiling_is_not_said_to_exceed
 
 
 def test_radius_in_json_says_why(ellzero: Ellzero) -> None:
-    found = json.loads(ellzero("radius --p 0.99 --k 255 --alpha 0.2 --d 150528 --json").out)
-    assert found["radius"] == 3
-    assert found["threshold"] == "0.97898829668830238747"
-    assert found["next_threshold"] == "0.99493645881485561183"
-    assert found["margin"] == "0.01101170331169761253"
-    found = json.loads(ellzero("radius --count 99900 --n 100000 --k 255 --alpha 0.2 --d 150528 --json").out)
-    assert (found["radius"], found["min_count"], found["next_min_count"]) == (7, 99900, 99991)
-    found = json.loads(ellzero("radius --p 0.2 --k 255 --alpha 0.2 --d 150528 --json").out)
-    assert (found["radius"], found["threshold"]) == (None, None)
+    result = json.loads(ellzero("radius --p 0.99 --k 255 --alpha 0.2 --d 150528 --json").out)
+    assert result["radius"] == 3
+    assert result["threshold"] == "0.97898829668830238747"
+    assert result["next_threshold"] == "0.99493645881485561183"
+    assert result["margin"] == "0.01101170331169761253"
+    result = json.loads(ellzero("radius --count 99900 --n 100000 --k 255 --alpha 0.2 --d 150528 --json").out)
+    assert (result["radius"], result["min_count"], result["next_min_count"]) == (7, 99900, 99991)
+    result = json.loads(ellzero("radius --p 0.2 --k 255 --alpha 0.2 --d 150528 --json").out)
+    assert (result["radius"], result["threshold"]) == (None, None)
 
 
 def test_radius_with_two_classes_in_json_says_why(ellzero: Ellzero) -> None:
-    found = json.loads(ellzero("radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 150528 --json").out)
-    assert found["radius"] == 2
-    assert float(found["top_at_least"]) > 1 - float(found["others_lack_at_least"])
-    found = json.loads(ellzero("radius --p 0.1 --p-b 0.2 --k 255 --alpha 0.1 --d 150528 --json").out)
-    assert (found["radius"], found["top_at_least"], found["others_lack_at_least"]) == (None, None, None)
+    result = json.loads(ellzero("radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 150528 --json").out)
+    assert result["radius"] == 2
+    assert float(result["top_at_least"]) > 1 - float(result["others_lack_at_least"])
+    result = json.loads(ellzero("radius --p 0.1 --p-b 0.2 --k 255 --alpha 0.1 --d 150528 --json").out)
+    assert (result["radius"], result["top_at_least"], result["others_lack_at_least"]) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +97,16 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(ellzero: Ellzero, line: str
 
 
 @pytest.mark.parametrize("evidence", ["--p 0.9999", "--count 99999 --n 100000"])
-def test_many_radii_say_what_they_cost(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch, evidence: str) -> None:
+def test_a_long_computation_announces_its_time(
+    ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch, evidence: str
+) -> None:
     monkeypatch.setattr("ellzero.core.progress._WORTH_ANNOUNCING", 0.001)
     run = ellzero(f"radius {evidence} --k 1 --alpha 0.51 --d 10000")
     assert run.code == 0
     assert "about 0 seconds" in run.err
 
 
-def test_nobody_there(ellzero: Ellzero) -> None:
+def test_no_service_at_the_address_is_one_line(ellzero: Ellzero) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     run = ellzero(f"{COMMAND} --server {url}")
@@ -129,7 +134,7 @@ def test_a_service_that_fails_is_one_line(ellzero: Ellzero, reply: bytes, messag
     assert run.err.count("\n") == 1
 
 
-def test_an_address_or_a_key_that_cannot_be(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_address_or_key_is_one_line(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ellzero(f"{COMMAND} --server localhost:8000")
     assert run.code == 2
     assert run.err.startswith("ellzero: --server must be an address such as http://127.0.0.1:8000; got ")
@@ -166,8 +171,68 @@ def service() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("evidence", ["--p 0.99", "--p 0.2", "--count 99900 --n 100000", "--count 5 --n 9"])
-def test_the_same_json_whether_computed_looked_up_or_asked(ellzero: Ellzero, service: str, evidence: str) -> None:
+def test_the_json_is_the_same_whether_computed_looked_up_or_from_a_service(
+    ellzero: Ellzero, service: str, evidence: str
+) -> None:
     command = f"radius {evidence} --k 255 --alpha 0.2 --d 784 --json"
     computed = json.loads(ellzero(command).out)
     assert json.loads(ellzero(f"{command} --table bundled").out) == computed
     assert json.loads(ellzero(f"{command} --server {service}").out) == computed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--p 0.99 --k 255 --alpha 0.2 --d 784",
+        "--p 99/100 --k 255 --alpha 1/5 --d 784",
+        "--p 0.2 --k 255 --alpha 0.2 --d 784",
+        "--p 0.9999 --k 255 --alpha 0.2 --d 2",
+        "--p 1 --k 255 --alpha 0.2 --d 784",
+        "--p 0.69686274509803921568999 --k 255 --alpha 0.2 --d 9",
+        "--count 99900 --n 100000 --k 255 --alpha 0.2 --d 784",
+        "--count 100 --n 1000 --failure 1e-9 --k 255 --alpha 0.2 --d 784",
+    ],
+)
+def test_a_service_gives_the_same_output_as_computing(ellzero: Ellzero, service: str, options: str) -> None:
+    for output in ("", " --json"):
+        local, remote = ellzero(f"radius {options}{output}"), ellzero(f"radius {options}{output} --server {service}")
+        assert local.code == 0
+        assert remote == local
+
+
+def test_the_service_may_be_set_in_the_environment(
+    ellzero: Ellzero, service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELLZERO_SERVER", service)
+    two = "radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 784"
+    assert ellzero(two).out == "p = 0.48 against at most 0.01 for every other class\n2\n"
+    assert json.loads(ellzero(f"{two} --json").out)["radius"] == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--p 1.1 --k 255 --alpha 0.2 --d 784",
+        "--p x --k 255 --alpha 0.2 --d 784",
+        "--p 0.4 --p-b 2 --k 255 --alpha 0.2 --d 784",
+        "--count 3 --n 2 --k 255 --alpha 0.2 --d 784",
+        "--count 3 --n 4 --failure 2 --k 255 --alpha 0.2 --d 784",
+        "--p 0.9 --k 0 --alpha 0.2 --d 784",
+    ],
+)
+def test_a_service_gives_the_same_errors_as_computing(ellzero: Ellzero, service: str, options: str) -> None:
+    local, remote = ellzero(f"radius {options}"), ellzero(f"radius {options} --server {service}")
+    assert remote.code == 2
+    assert remote == local
+
+
+def test_the_api_key_is_read_from_the_environment(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {"tests": ApiKey(sha256=hash_key(KEY))}
+    with serving(create_app(ServeSettings(api_keys=keys, log_level="error"))) as url:
+        command = f"radius --p 0.99 --k 255 --alpha 0.2 --d 784 --server {url}"
+        refused = ellzero(command)
+        assert (refused.code, refused.out) == (1, "")
+        assert refused.err.startswith("ellzero: ")
+        assert refused.err.count("\n") == 1
+        monkeypatch.setenv("ELLZERO_API_KEY", KEY)
+        assert ellzero(command).out.splitlines()[-1] == "3"

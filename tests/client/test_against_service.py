@@ -1,7 +1,5 @@
 """Both clients against the real service, on a socket and in process, compared with ``ellzero.certificates``."""
 
-import hashlib
-import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -12,7 +10,6 @@ import httpx2
 import numpy as np
 import pytest
 from client.loopback import serving, started
-from command_line import Ellzero
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ellzero.certificates import (
@@ -31,6 +28,7 @@ from ellzero.certificates import (
 )
 from ellzero.client import AsyncClient, Client, InvalidInput, NotAuthorised, ProblemReply, TooCostly
 from ellzero.serve.app import create_app
+from ellzero.serve.platform.api_keys import hash_key
 from ellzero.serve.settings import ApiKey, ServeSettings
 from ellzero.tables import LocalClient
 
@@ -191,7 +189,7 @@ def test_refusals_of_the_service_are_errors(service: Client) -> None:
 
 
 def test_api_keys() -> None:
-    keys = {"tests": ApiKey(sha256=hashlib.sha256(KEY.encode()).hexdigest())}
+    keys = {"tests": ApiKey(sha256=hash_key(KEY))}
     with serving(create_app(ServeSettings(api_keys=keys, log_level="error"))) as url:
         with Client(url, api_key=KEY) as client:
             assert client.radius("0.99", k=255, alpha=0.2, d=D).radius == 3
@@ -227,61 +225,3 @@ def test_asynchronously_on_a_socket_and_in_process(url: str, backend: str) -> No
                 await call_all(client)
 
     anyio.run(everywhere, backend=backend)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "--p 0.99 --k 255 --alpha 0.2 --d 784",
-        "--p 99/100 --k 255 --alpha 1/5 --d 784",
-        "--p 0.2 --k 255 --alpha 0.2 --d 784",
-        "--p 0.9999 --k 255 --alpha 0.2 --d 2",
-        "--p 1 --k 255 --alpha 0.2 --d 784",
-        "--p 0.69686274509803921568999 --k 255 --alpha 0.2 --d 9",
-        "--count 99900 --n 100000 --k 255 --alpha 0.2 --d 784",
-        "--count 100 --n 1000 --failure 1e-9 --k 255 --alpha 0.2 --d 784",
-    ],
-)
-def test_the_command_prints_the_same_with_a_service_and_without(ellzero: Ellzero, url: str, options: str) -> None:
-    for output in ("", " --json"):
-        local, remote = ellzero(f"radius {options}{output}"), ellzero(f"radius {options}{output} --server {url}")
-        assert local.code == 0
-        assert remote == local
-
-
-def test_the_command_takes_the_service_from_the_environment(
-    ellzero: Ellzero, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ELLZERO_SERVER", url)
-    two = "radius --p 0.48 --p-b 0.01 --k 255 --alpha 0.1 --d 784"
-    assert ellzero(two).out == "p = 0.48 against at most 0.01 for every other class\n2\n"
-    assert json.loads(ellzero(f"{two} --json").out)["radius"] == 2
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "--p 1.1 --k 255 --alpha 0.2 --d 784",
-        "--p x --k 255 --alpha 0.2 --d 784",
-        "--p 0.4 --p-b 2 --k 255 --alpha 0.2 --d 784",
-        "--count 3 --n 2 --k 255 --alpha 0.2 --d 784",
-        "--count 3 --n 4 --failure 2 --k 255 --alpha 0.2 --d 784",
-        "--p 0.9 --k 0 --alpha 0.2 --d 784",
-    ],
-)
-def test_the_command_refuses_the_same_with_a_service_and_without(ellzero: Ellzero, url: str, options: str) -> None:
-    local, remote = ellzero(f"radius {options}"), ellzero(f"radius {options} --server {url}")
-    assert remote.code == 2
-    assert remote == local
-
-
-def test_the_command_takes_its_key_from_the_environment(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = {"tests": ApiKey(sha256=hashlib.sha256(KEY.encode()).hexdigest())}
-    with serving(create_app(ServeSettings(api_keys=keys, log_level="error"))) as url:
-        command = f"radius --p 0.99 --k 255 --alpha 0.2 --d 784 --server {url}"
-        refused = ellzero(command)
-        assert (refused.code, refused.out) == (1, "")
-        assert refused.err.startswith("ellzero: ")
-        assert refused.err.count("\n") == 1
-        monkeypatch.setenv("ELLZERO_API_KEY", KEY)
-        assert ellzero(command).out.splitlines()[-1] == "3"
