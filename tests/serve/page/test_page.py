@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 from serve.page.service import page_service
-from serve.page.view import UNREACHABLE, NewView, View, needs_chromium
+from serve.page.view import UNREACHABLE, WAIT_MS, NewView, View, needs_chromium
 
 from ellzero.certificates import Noise, radius
 
@@ -170,15 +170,16 @@ def test_an_old_answer_never_overwrites_a_newer_one(view: View) -> None:
     view.shows("radius", expected)
 
 
+_DIGEST = hashlib.sha256(b"open sesame").hexdigest()
+_WITH_KEY = {"ELLZERO_SERVE_API_KEYS": f'{{"reader": {{"sha256": "{_DIGEST}"}}}}'}
 _NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) {
   Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });
 }"""
 
 
 @pytest.mark.parametrize("storage", [True, False], ids=["storage", "no storage"])
-def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view: NewView, storage: bool) -> None:
-    digest = hashlib.sha256(b"open sesame").hexdigest()
-    with page_service({"ELLZERO_SERVE_API_KEYS": f'{{"reader": {{"sha256": "{digest}"}}}}'}) as address:
+def test_the_page_asks_for_the_key_and_says_when_the_service_is_gone(new_view: NewView, storage: bool) -> None:
+    with page_service(_WITH_KEY) as address:
         view = new_view(address)
         view.expected |= {401, UNREACHABLE}
         if not storage:
@@ -196,6 +197,28 @@ def test_a_locked_service_asks_for_its_key_and_one_that_ended_is_missed(new_view
     view.type(p="0.9")
     view.says("notice", "cannot be reached")
     expect(view.at("retry")).to_be_visible()
+
+
+def test_the_docs_offer_authorize_if_keys_are_configured(new_view: NewView) -> None:
+    def open_operation(view: View) -> None:
+        view.page.goto(f"{view.address}/docs")
+        view.page.locator(".opblock", has_text="/v1/tables").locator(".opblock-summary").click(timeout=WAIT_MS)
+
+    without = new_view()
+    open_operation(without)
+    expect(without.page.get_by_role("button", name="Authorize")).to_have_count(0)
+    with page_service(_WITH_KEY) as address:
+        view = new_view(address)
+        open_operation(view)
+        view.page.get_by_role("button", name="Authorize", exact=True).click()
+        view.page.get_by_label("Value").first.fill("open sesame")
+        view.page.get_by_role("button", name="Apply credentials").first.click()
+        view.page.get_by_role("button", name="Close", exact=True).first.click()
+        view.page.get_by_role("button", name="Try it out").click()
+        view.page.get_by_role("button", name="Execute", exact=True).click()
+        expect(view.page.locator(".live-responses-table .response .response-col_status")).to_contain_text(
+            "200", timeout=WAIT_MS
+        )
 
 
 @pytest.mark.parametrize("path", ["", "docs"])
