@@ -55,7 +55,7 @@ def check(response: Any, status: int, field: str | None = None) -> dict[str, Any
         ("d", str(2**31)),
     ],
 )
-def test_a_wrong_value(client: TestClient, field: str, value: str) -> None:
+def test_an_invalid_value_is_a_problem_that_names_its_field(client: TestClient, field: str, value: str) -> None:
     problem = check(client.get("/v1/radius", params={**GOOD, field: value}), 422, field)
     assert problem["allowed"]
     assert problem["value"] is not None
@@ -74,22 +74,24 @@ def test_a_wrong_value(client: TestClient, field: str, value: str) -> None:
         ({"p_b": "0.1"}, "p_b"),
     ],
 )
-def test_wrong_votes(client: TestClient, changes: dict[str, str], field: str) -> None:
+def test_invalid_votes_are_a_problem_that_names_their_field(
+    client: TestClient, changes: dict[str, str], field: str
+) -> None:
     check(client.get("/v1/radius", params={**VOTES, **changes}), 422, field)
 
 
 @pytest.mark.parametrize("missing", ["p", "k", "alpha", "d"])
-def test_a_missing_field(client: TestClient, missing: str) -> None:
+def test_a_missing_field_is_named(client: TestClient, missing: str) -> None:
     query = {name: value for name, value in GOOD.items() if name != missing}
     check(client.get("/v1/radius", params=query), 422, missing)
 
 
 @pytest.mark.parametrize("missing", ["count", "n"])
-def test_votes_go_together(client: TestClient, missing: str) -> None:
+def test_count_and_n_are_required_together(client: TestClient, missing: str) -> None:
     check(client.get("/v1/radius", params={k: v for k, v in VOTES.items() if k != missing}), 422, missing)
 
 
-def test_an_unknown_field_and_a_repeated_one_are_refused(client: TestClient) -> None:
+def test_an_unknown_or_repeated_field_is_refused(client: TestClient) -> None:
     check(client.get("/v1/radius", params={**GOOD, "K": "3"}), 422, "K")
     check(client.get("/v1/radius?p=0.9&p=0.8&k=1&alpha=0.8&d=9"), 422, "p")
     check(client.get("/v1/radius?p=%ff&k=1&alpha=0.8&d=9"), 400)
@@ -120,12 +122,12 @@ def test_an_unknown_field_and_a_repeated_one_are_refused(client: TestClient) -> 
         ({"unknown": 1}, "unknown"),
     ],
 )
-def test_a_wrong_json_body(client: TestClient, changes: dict[str, Any], field: str) -> None:
+def test_an_invalid_field_of_a_json_body_is_named(client: TestClient, changes: dict[str, Any], field: str) -> None:
     check(client.post("/v1/radius", json={**BYTES, "p": [0.9, 0.99], **changes}), 422, field)
 
 
 @pytest.mark.parametrize("counts", [[101], [-1], [9.0], [True], ["9"]])
-def test_wrong_counts_in_json(client: TestClient, counts: list[Any]) -> None:
+def test_invalid_counts_in_json_are_refused(client: TestClient, counts: list[Any]) -> None:
     problem = check(client.post("/v1/radius", json={**BYTES, "count": [5, *counts], "n": 100}), 422, "count")
     assert problem["value"] == counts[0]
 
@@ -164,7 +166,7 @@ def _objects() -> bytes:
         _objects(),
     ],
 )
-def test_a_wrong_array(client: TestClient, body: bytes) -> None:
+def test_an_invalid_npy_body_is_refused(client: TestClient, body: bytes) -> None:
     check(client.post("/v1/radius", params=BYTES, content=body, headers=NPY), 422)
 
 
@@ -187,33 +189,33 @@ def test_a_wrong_array(client: TestClient, body: bytes) -> None:
     ids=range(12),
 )
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_strange_header(client: TestClient, header: str, version: int) -> None:
+def test_an_invalid_npy_header_is_refused(client: TestClient, header: str, version: int) -> None:
     length = len(header).to_bytes(2 if version == 1 else 4, "little")
     body = b"\x93NUMPY" + bytes([version, 0]) + length + header.encode() + bytes(8)
     check(client.post("/v1/radius", params=BYTES, content=body, headers=NPY), 422, "body")
 
 
 @pytest.mark.parametrize("version", [0, 3, 9])
-def test_a_version_that_arrays_of_numbers_never_have(client: TestClient, version: int) -> None:
+def test_an_unsupported_npy_version_is_refused(client: TestClient, version: int) -> None:
     body = npy(np.array([0.9]))
     assert client.post("/v1/radius", params=BYTES, content=body, headers=NPY).status_code == 200
     other = body[:6] + bytes([version]) + body[7:]
     check(client.post("/v1/radius", params=BYTES, content=other, headers=NPY), 422, "body")
 
 
-def test_an_array_with_a_header_that_promises_too_much(client: TestClient) -> None:
+def test_an_npy_body_shorter_than_its_header_says_is_refused(client: TestClient) -> None:
     good = npy(np.array([0.9]))
     huge = good.replace(b"'shape': (1,), }" + b" " * 10, b"'shape': (99999999999,), }")
     assert huge != good
     check(client.post("/v1/radius", params=BYTES, content=huge, headers=NPY), 422)
 
 
-def test_wrong_counts_in_an_array(client: TestClient) -> None:
+def test_invalid_counts_in_an_npy_body_are_refused(client: TestClient) -> None:
     for wrong in (np.array([101]), np.array([-1]), np.array([0.9])):
         check(client.post("/v1/radius", params={**BYTES, "n": 100}, content=npy(wrong), headers=NPY), 422)
 
 
-def test_content_types_and_methods(client: TestClient) -> None:
+def test_unsupported_content_types_and_methods_are_refused(client: TestClient) -> None:
     check(client.post("/v1/radius", content=b"p=0.9", headers={"content-type": "text/plain"}), 415)
     check(client.post("/v1/radius", content=b"{}"), 415)
     check(client.post("/v1/radius?k=1", json={}), 422)
@@ -237,5 +239,5 @@ def test_content_types_and_methods(client: TestClient) -> None:
         ("/v1/compare?alpha=0.8&d=9&r_max=10", "r_max"),
     ],
 )
-def test_wrong_values_elsewhere(client: TestClient, path: str, field: str) -> None:
+def test_invalid_values_of_other_routes_are_named(client: TestClient, path: str, field: str) -> None:
     check(client.get(path), 422, field)

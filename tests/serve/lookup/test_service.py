@@ -63,7 +63,7 @@ def test_a_missing_column_is_computed_once_by_every_kind_of_request(service: Run
 
 
 def test_concurrent_requests_for_different_lengths_of_one_column_are_answered(service: Running) -> None:
-    async def crowd() -> Counter[int]:
+    async def ask_together() -> Counter[int]:
         total: Counter[int] = Counter()
         for number in range(20):
             noise = f"k=7&alpha=0.3{number:03d}1"
@@ -74,7 +74,7 @@ def test_concurrent_requests_for_different_lengths_of_one_column_are_answered(se
                 total += outcome.statuses
         return total
 
-    assert asyncio.run(crowd()) == {200: 20 * 7 * 4}
+    assert asyncio.run(ask_together()) == {200: 20 * 7 * 4}
 
 
 def waiting_service() -> LookupService:

@@ -53,7 +53,7 @@ def test_300_megabytes_are_refused_in_bounded_memory(tmp_path: Path, chunked: bo
         assert service.process.poll() is None
 
 
-def test_wrong_bodies_one_after_the_other_leave_nothing_behind(tmp_path: Path) -> None:
+def test_many_invalid_bodies_leak_no_memory(tmp_path: Path) -> None:
     with running(tmp_path / "log") as service, httpx2.Client() as client:
         before = service.memory("VmHWM")
         for _ in range(300):
@@ -62,7 +62,7 @@ def test_wrong_bodies_one_after_the_other_leave_nothing_behind(tmp_path: Path) -
         assert service.memory("VmHWM") - before < 80 * MEGABYTE
 
 
-def test_requests_that_wait_for_the_one_before_them_are_not_read_ahead(tmp_path: Path) -> None:
+def test_pipelined_requests_are_read_one_at_a_time(tmp_path: Path) -> None:
     slow = b"GET /v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.5005 HTTP/1.1\r\nhost: x\r\n\r\n"
     body = bytes(900_000)
     head = (
@@ -84,21 +84,21 @@ def test_requests_that_wait_for_the_one_before_them_are_not_read_ahead(tmp_path:
         assert service.memory("VmHWM") - before < 40 * MEGABYTE
 
 
-def test_a_body_that_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_body_that_never_arrives_times_out(tmp_path: Path) -> None:
     head = ["POST /v1/radius HTTP/1.1", "host: x", "content-type: application/json", "content-length: 99"]
     with running(tmp_path / "log", settings={"request_timeout": 0.5}) as service, _connect(service) as connection:
         connection.sendall("\r\n".join([*head, "", "{"]).encode())
         assert b" 408 " in connection.recv(65_536).splitlines()[0]
 
 
-def test_work_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
+def test_work_that_takes_too_long_times_out(tmp_path: Path) -> None:
     with running(tmp_path / "log", settings={"request_timeout": 0.05, "max_seconds": 600}) as service:
         outcome = asyncio.run(load(service.url, "/v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.505", 1, 1))
         assert outcome.statuses == {503: 1}
         assert b"urn:ellzero:problem:timeout" in outcome.bodies.pop()
 
 
-def test_work_that_takes_too_long_leaves_its_thread_to_others_and_to_the_end(tmp_path: Path) -> None:
+def test_a_timed_out_request_frees_its_thread(tmp_path: Path) -> None:
     """Estimates may be wrong; work stops all the same, so that threads are free again and the process can end."""
     endless = "/v1/radius?p=0.9999999&d=2000000000&k=1&alpha=0.5000001"
     with running(tmp_path / "log", settings={"request_timeout": 1, "max_seconds": 10**9}) as service:
@@ -119,7 +119,7 @@ def test_work_that_takes_too_long_leaves_its_thread_to_others_and_to_the_end(tmp
     ],
     ids=["fields", "lists", "numbers", "depth"],
 )
-def test_a_large_body_of_junk_is_refused_in_bounded_memory(tmp_path: Path, junk: bytes) -> None:
+def test_a_large_invalid_body_is_refused_in_bounded_memory(tmp_path: Path, junk: bytes) -> None:
     with running(tmp_path / "log") as service:
         before = service.memory("VmHWM")
         body = b"{" + junk + b'"k":1,"alpha":"0.8","d":10,"p":[0.9]}'
@@ -129,7 +129,7 @@ def test_a_large_body_of_junk_is_refused_in_bounded_memory(tmp_path: Path, junk:
         assert service.memory("VmHWM") - before < 3 * len(body) + 20 * MEGABYTE
 
 
-def test_more_requests_at_once_than_allowed_are_told_to_come_back(tmp_path: Path) -> None:
+def test_requests_beyond_the_limit_get_503(tmp_path: Path) -> None:
     with running(tmp_path / "log", settings={"max_concurrency": 5, "max_seconds": 600}) as service:
         path = "/v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.505"
         outcome = asyncio.run(load(service.url, path, connections=25, requests=1))
@@ -138,10 +138,10 @@ def test_more_requests_at_once_than_allowed_are_told_to_come_back(tmp_path: Path
         assert any(b"in progress" in body for body in outcome.bodies)
 
 
-def test_health_is_answered_whatever_the_crowd(tmp_path: Path) -> None:
+def test_health_is_answered_under_any_load(tmp_path: Path) -> None:
     with running(tmp_path / "log", settings={"max_concurrency": 1, "max_seconds": 600}) as service:
 
-        async def crowd() -> tuple[int, bool]:
+        async def ask_under_load() -> tuple[int, bool]:
             slow = asyncio.create_task(load(service.url, "/v1/radius?p=0.999999999&d=1000000&k=1&alpha=0.505", 1, 1))
             await asyncio.sleep(0.3)
             health = await load(service.url, "/healthz", 1, 1)
@@ -149,4 +149,4 @@ def test_health_is_answered_whatever_the_crowd(tmp_path: Path) -> None:
             await slow
             return health.statuses[200], waited
 
-        assert asyncio.run(crowd()) == (1, False)
+        assert asyncio.run(ask_under_load()) == (1, False)
