@@ -50,7 +50,7 @@ def test_a_new_user_gets_a_certified_accuracy(ellzero: Ellzero, digits_model: Pa
     assert ellzero(line).out == f"{out}: all 50 inputs are certified already\n"
     code, said, err = ellzero(f"report {out}")
     assert code == 0
-    assert "K = 1, α = 9/10, a coordinate counts one, d = 64" in said
+    assert "K = 1, α = 9/10 per coordinate, d = 64" in said
     assert err.strip() == f"ellzero: curves written to {out}/curves.svg"
     assert (out / "curves.svg").stat().st_size > 5_000
     report = json.loads(ellzero(f"report {out} --json").out)

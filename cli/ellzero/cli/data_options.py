@@ -104,7 +104,7 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--alpha", help="Discrete noise: total probability that a value stays, such as 0.8 or 4/5."),
         click.option(
-            "--k", type=IntegerRange(min=1), help="Levels of the inputs minus one; by default as the data says."
+            "--k", type=IntegerRange(min=1), help="Levels of the inputs minus one; by default taken from the data."
         ),
         click.option(
             "--noise",

@@ -40,9 +40,9 @@ def jobs_group(ctx: click.Context) -> None:
 
 @jobs_group.command("list", cls=Command)
 @address_option
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with start, end and exit code.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with start, end and exit code.")
 def list_command(address: str, as_json: bool) -> None:
-    """List the jobs, newest first; of a job that was started several times, the last."""
+    """List the jobs, newest first. A job that was started several times is listed once, as last started."""
     jobs = Cluster(address).list_jobs()
     if as_json:
         click.echo(json.dumps([_as_json(job) for job in jobs]))
@@ -58,10 +58,10 @@ def list_command(address: str, as_json: bool) -> None:
 
 @jobs_group.command("logs", cls=Command)
 @address_option
-@click.option("--follow", is_flag=True, help="Go on until the job is over; the exit code is 0 if it succeeds.")
+@click.option("--follow", is_flag=True, help="Keep printing until the job ends; the exit code is 0 if it succeeds.")
 @click.argument("name")
 def logs_command(address: str, follow: bool, name: str) -> None:
-    """Print what the job called NAME has written."""
+    """Print the output of the job called NAME."""
     cluster = Cluster(address)
     job = cluster.find_job(name)
     if follow:

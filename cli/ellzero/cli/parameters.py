@@ -56,7 +56,9 @@ def placement_options(command: Callable[..., None]) -> Callable[..., None]:
     """--executor, --address and --workers: where a command's work runs."""
     for option in (
         click.option(
-            "--workers", type=IntegerRange(min=1), help="Processes of a Ray of its own; all cores by default."
+            "--workers",
+            type=IntegerRange(min=1),
+            help="Worker processes, if the run starts its own Ray; one per core by default.",
         ),
         click.option("--address", help="A Ray cluster: host:6379, or auto for the one on this machine."),
         click.option("--executor", type=click.Choice(["auto", "local", "ray"]), default="auto", show_default=True),

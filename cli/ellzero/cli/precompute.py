@@ -51,7 +51,7 @@ def precompute_command(
 ) -> None:
     """Compute tables of thresholds for a grid of (K, α) and write them as Parquet.
 
-    Columns that the table has are not computed again: the same command resumes a run that was stopped or killed.
+    Columns already in the table are not computed again, so the same command resumes a run that was stopped or killed.
     """
     axes = {"--k": k, "--alpha": alpha, "--d": d, "--r-max": r_max}
     if grid_file is not None and any(value is not None for value in axes.values()):

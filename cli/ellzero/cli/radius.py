@@ -43,7 +43,7 @@ _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 @click.option("--count", type=IntegerRange(min=0), help="In place of --p: votes for the top class ...")
 @click.option("--n", type=VOTES, help="... out of so many, drawn after the class was chosen ...")
 @click.option("--failure", help=f"... at this probability of being wrong; {DEFAULT_FAILURE} by default.")
-@click.option("--json", "as_json", is_flag=True, help="Say why as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON that also says why.")
 @click.option(
     "--table", metavar="URI", help="A table to look the radius up in; `bundled` is the one that ships with ellzero."
 )

@@ -58,7 +58,7 @@ COMMANDS = {
     "thresholds": CommandEntry(
         "ellzero.cli.thresholds:thresholds_command",
         None,
-        "Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds that of r.",
+        "Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds the r-th one.",
     ),
     "train": CommandEntry(
         "ellzero.cli.train:train_command",

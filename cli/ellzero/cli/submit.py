@@ -20,11 +20,11 @@ _NOT_AS_JOBS = {"jobs", "submit"}
 def submit_command(address: str, name: str | None, no_wait: bool, command: str, arguments: tuple[str, ...]) -> None:
     """Run an ellzero COMMAND with its ARGUMENTS on a Ray cluster, with the code that is installed here.
 
-    Options of submit come before COMMAND. Paths among the ARGUMENTS are the cluster's: give whole paths or addresses
-    that all its machines reach.
+    Options of submit come before COMMAND. Paths among the ARGUMENTS are paths on the cluster: give absolute paths or
+    URIs that all its machines can reach.
 
-    The same command again joins the job: it shows the output of one that runs or succeeded, and starts one that failed
-    or was stopped once more. The exit code is 0 if the job succeeds.
+    Repeat the command to rejoin its job: the output of a running or succeeded job is shown, and a failed or stopped job
+    is started again. The exit code is 0 if the job succeeds.
     """
     runnable = set(COMMANDS) - _NOT_AS_JOBS
     if command not in runnable:

@@ -52,9 +52,9 @@ def tables_group() -> None:
 
 @tables_group.command("info", cls=Command)
 @_table
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def info_command(table: str, as_json: bool) -> None:
-    """What a table holds."""
+    """Print what a table holds."""
     store = Store(table)
     kind = read_kind(store)
     if kind is None:
@@ -102,7 +102,7 @@ def info_command(table: str, as_json: bool) -> None:
 @click.option("--k", type=K, help="Only this number of categories minus one.")
 @click.option("--alpha", help="Only this total probability of staying; with --k its rows are shown.")
 def show_command(table: str, k: int | None, alpha: str | None) -> None:
-    """The columns of a table, or with --k and --alpha the rows of one."""
+    """List the columns of a table, or with --k and --alpha the rows of one."""
     if read_kind(Store(table)) == lee2019_table.KIND:
         click.echo(f"{'K':>9} {'α':>10} {'d':>9} {'r':>7}  threshold (paper's algorithm)  at most too high by")
         for paper in PaperTable.open(table).rows():
@@ -131,7 +131,7 @@ def show_command(table: str, k: int | None, alpha: str | None) -> None:
 @_table
 @click.option("--share", default="0.01", show_default=True, help="Share of the rows to recompute, from 0 to 1.")
 @click.option("--all", "everything", is_flag=True, help="Recompute every row.")
-@click.option("--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Chooses the rows.")
+@click.option("--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Seed for choosing the rows.")
 @click.option("--against", help="Compare with another table instead: of the paper's algorithm, or of thresholds.")
 def verify_command(table: str, share: str, everything: bool, seed: int, against: str | None) -> None:
     """Check a table: digests, conventions, order, monotonicity, and rows recomputed by an independent route.
@@ -164,9 +164,11 @@ def compact_command(table: str) -> None:
 @click.option("--format", "output", type=click.Choice(["csv", "json", "text"]), default="csv", show_default=True)
 @click.option("--k", type=K, help="Only this number of categories minus one.")
 @click.option("--alpha", help="Only this total probability of staying.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="A file; standard output without it.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; standard output by default."
+)
 def export_command(table: str, output: str, k: int | None, alpha: str | None, out: Path | None) -> None:
-    """Rows as CSV or JSON, or one column as a plain list of r<TAB>threshold (--format text)."""
+    """Write rows as CSV or JSON, or one column as a plain list of r<TAB>threshold (--format text)."""
     opened = Table.open(table)
     if (k is None) != (alpha is None) or (output == "text" and k is None):
         raise click.UsageError(

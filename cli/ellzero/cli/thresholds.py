@@ -51,7 +51,7 @@ def thresholds_command(
     workers: int | None,
     output: str,
 ) -> None:
-    """Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds that of r.
+    """Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds the r-th one.
 
     The decimals are the exact values rounded up in the last digit.
     """

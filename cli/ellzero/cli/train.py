@@ -56,7 +56,7 @@ from ellzero.smoothing.training import Epoch, Recipe, Training
     type=IntegerRange(min=1),
     default=Recipe.decay_every,
     show_default=True,
-    help="Divide the learning rate by ten after so many epochs.",
+    help="Divide the learning rate by ten every this many epochs.",
 )
 @click.option("--seed", type=IntegerRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
@@ -108,7 +108,9 @@ def train_command(
     with show_progress(training.steps_left, "steps") as bar:
         saved = training.run(_print_epoch, lambda done, total, loss: bar.advance())
     click.echo(f"{target}: {saved.training['validation']:.1%} of noisy held-out inputs right")
-    click.echo(f"next: ellzero certify --model {target} --data {data.uri} --n 10000 --limit 50 --out results")
+    click.echo(
+        f"next: ellzero certify --model {target} --data {data.uri} --n 10000 --limit 50 --out results/{target.stem}"
+    )
 
 
 def _parse_setting(text: str) -> tuple[str, Any]:

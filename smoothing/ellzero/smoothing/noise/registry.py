@@ -38,4 +38,4 @@ def describe_noise(description: Mapping[str, Any]) -> str:
     if description["family"] != "discrete":
         name = "sigma" if description["family"] == "gaussian" else "gamma"
         return f"{description['family']} noise, {'σ' if name == 'sigma' else 'γ'} = {description[name]}"
-    return f"K = {description['k']}, α = {description['alpha']}, a {description['unit']} counts one"
+    return f"K = {description['k']}, α = {description['alpha']} per {description['unit']}"
