@@ -25,7 +25,7 @@ from serve.test_batch import NPY, npy
 from serve.voting_models import add_model
 
 from ellzero.serve import ServeSettings, create_app
-from ellzero.serve.voting.request_models import MODEL_NAME
+from ellzero.serve.platform.field_types import MODEL_NAME
 
 EXAMPLES = int(os.environ.get("ELLZERO_FUZZ_EXAMPLES", "40"))
 CHECKS = [

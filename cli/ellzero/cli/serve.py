@@ -20,7 +20,14 @@ from ellzero.serve.platform.api_keys import make_key
 from ellzero.serve.platform.logs import make_log_config
 from ellzero.serve.platform.metrics import SHARED_DIRECTORY
 from ellzero.serve.platform.protocol import ReadAheadProtocol
-from ellzero.serve.settings import ServeSettings, can_vote, find_unknown_variables, read_settings, variable_name
+from ellzero.serve.settings import (
+    ServeSettings,
+    can_certify_trees,
+    can_vote,
+    find_unknown_variables,
+    read_settings,
+    variable_name,
+)
 from ellzero.serve.voting.job_store import JobStore
 from ellzero.tables import Table
 
@@ -108,7 +115,7 @@ def _warn_of_unknown_variables() -> None:
 
 def _check_models(settings: ServeSettings) -> None:
     """Report before anything is started that models cannot be served."""
-    if settings.models is not None and not can_vote():
+    if settings.models is not None and not can_vote() and not can_certify_trees():
         raise MissingExtra("serving models", "predict")
     if settings.models is not None and not Path(settings.models).is_dir():
         raise InvalidInput("models", "an existing folder", settings.models)

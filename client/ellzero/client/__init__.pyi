@@ -17,9 +17,13 @@ from ellzero.client.errors import (
 from ellzero.core.conventions import Conventions as Conventions
 from ellzero.core.errors import InvalidInput as InvalidInput
 from ellzero.core.schemas import (
+    AdversarialChange as AdversarialChange,
     CertifyAnswer as CertifyAnswer,
     CompareAnswer as CompareAnswer,
     ComparedThreshold as ComparedThreshold,
+    ExactCertificate as ExactCertificate,
+    ExactProbability as ExactProbability,
+    FeatureChange as FeatureChange,
     InputCertificate as InputCertificate,
     InputPrediction as InputPrediction,
     JobAnswer as JobAnswer,

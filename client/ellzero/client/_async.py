@@ -169,7 +169,7 @@ class AsyncClient:
         return await self._run(_calls.tables())
 
     async def models(self) -> ModelsAnswer:
-        """The models that the service votes with."""
+        """The models of the service: networks, which it takes votes of, and exact trees and forests."""
         return await self._run(_calls.models())
 
     async def predict(
@@ -188,7 +188,8 @@ class AsyncClient:
         ``x`` is an array, a torch tensor or nested lists: whole levels 0..K, or floats that are multiples of 1/K.
         ``alpha`` is that of the noise, as the model was trained by default. Waits, however long it takes.
         ``progress=True`` shows a bar on a terminal, elsewhere a line every ten seconds; a function is called with every
-        state of the job.
+        state of the job. A tree or forest answers exactly, at once and without votes: ``n``, ``failure`` and ``seed``
+        do not matter, and ``alpha`` must be its own.
         """
         wait = self._connection.limit_wait(_FIRST_SECONDS)
         request = make_vote("/v1/predict", model, x, wait, n=n, failure=failure, alpha=alpha, seed=seed)
@@ -246,7 +247,7 @@ class AsyncClient:
         """A class of an input, or of several stacked ones, and the radius within which it stays.
 
         As `predict`; n0 votes choose the class, n others certify it. ``wait=False`` returns an `AsyncJob` at once,
-        whose result can be fetched later.
+        whose result can be fetched later. Results of a tree or forest have their certificate in ``exact``.
         """
         request = make_vote(
             "/v1/certify",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 End = Literal["complete", "flat", "cut"]
 JobKind = Literal["predict", "certify"]
 JobState = Literal["waiting", "running", "done", "failed", "cancelled", "lost"]
+ModelKind = Literal["network", "tree", "forest"]
 
 
 class Source(StrEnum):
@@ -180,9 +181,10 @@ class TablesAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelInfo:
-    """A model that the service votes with. ``noise`` is the one it was trained with, and the default of requests.
+    """A model of the service. ``noise`` is the one it was trained with, and the default of requests.
 
-    Inputs have this ``shape`` and whole levels 0..levels−1.
+    Inputs have this ``shape`` and whole levels 0..levels−1. The service takes votes of a network; the certificates of a
+    smoothed tree or forest are exact.
     """
 
     name: str
@@ -194,6 +196,7 @@ class ModelInfo:
     noise: dict[str, Any]
     data: str
     sha256: str
+    kind: ModelKind = "network"
 
 
 @dataclass(frozen=True)
@@ -243,12 +246,59 @@ class NoisyAnswer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExactProbability:
+    """A rational number between ``lower`` and ``upper``; ``fraction`` is the number itself, None if it is too long."""
+
+    fraction: str | None
+    lower: Decimal
+    upper: Decimal
+
+
+@dataclass(frozen=True)
+class FeatureChange:
+    """A feature by its index, the ``value`` that it is changed to, and its ``name`` if the model's file has names."""
+
+    feature: int
+    value: int
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdversarialChange:
+    """The fewest changes that lead to another class, or to a tie: radius + 1 of them.
+
+    Of all inputs with so many changes, none has less of the class that was predicted: ``p``, at most 1/2. After them
+    the class is ``prediction``, None at a tie (p = 1/2).
+    """
+
+    changes: list[FeatureChange]
+    p: ExactProbability
+    prediction: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactCertificate:
+    """The exact certificate of a smoothed tree or forest, which holds with certainty.
+
+    ``p`` is the probability of the class under noise. ``adversary`` shows that the radius cannot be larger; None if no
+    number of changes leads to another class, and for an input at a tie itself.
+    """
+
+    p: ExactProbability
+    adversary: AdversarialChange | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class InputPrediction:
-    """The most probable class under noise, None to abstain; ``counts`` of the ``drawn`` votes by class."""
+    """The most probable class under noise, None to abstain; ``counts`` of the ``drawn`` votes by class.
+
+    Of a tree or forest no votes are drawn. ``exact`` is the probability of its class, and 1/2 if it abstains.
+    """
 
     prediction: int | None
     counts: list[int]
     drawn: int
+    exact: ExactProbability | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,6 +307,9 @@ class InputCertificate:
 
     ``selected`` came first among the votes of ``selection``; ``count`` of ``drawn`` fresh votes, ``counts`` by class,
     were for it. ``lower_bound`` of its p counts undrawn votes as failures; ``upper_bound`` is that of all others.
+
+    Of a tree or forest no votes are drawn, and ``exact`` has its certificate; ``lower_bound`` is p rounded down. It
+    abstains where p = 1/2.
     """
 
     prediction: int | None
@@ -269,11 +322,15 @@ class InputCertificate:
     lower_bound: float
     upper_bound: float | None = None
     other_radii: dict[str, float] = field(default_factory=dict)
+    exact: ExactCertificate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictAnswer:
-    """Smoothed predictions in the order of the inputs, each right with probability at least 1 − ``failure``."""
+    """Smoothed predictions in the order of the inputs, each right with probability at least 1 − ``failure``.
+
+    Those of a tree or forest are exact: no votes are drawn (``n`` is 0), and ``failure`` is 0.
+    """
 
     results: list[InputPrediction]
     model: str
@@ -290,7 +347,8 @@ class PredictAnswer:
 class CertifyAnswer:
     """Certificates in the order of the inputs, each true with probability at least 1 − ``failure``.
 
-    A radius counts units of the noise, coordinates or pixels, of which there are ``d``.
+    A radius counts units of the noise, coordinates or pixels, of which there are ``d``. Certificates of a tree or
+    forest are exact: no votes are drawn (``n0``, ``n`` and ``seed`` are 0), and ``failure`` is 0.
     """
 
     results: list[InputCertificate]

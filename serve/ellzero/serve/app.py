@@ -30,6 +30,7 @@ from ellzero.serve.platform.middleware import REQUEST_ID, LimitsMiddleware, Obse
 from ellzero.serve.platform.openapi import describe_problems, make_route_dependencies
 from ellzero.serve.platform.problems import HttpProblem, make_problem
 from ellzero.serve.settings import ServeSettings, read_settings
+from ellzero.serve.trees.service import TreeService
 from ellzero.serve.voting.routes import make_voting_router
 from ellzero.serve.voting.service import VotingService
 
@@ -76,12 +77,13 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
     lifecycle = Lifecycle(settings.drain_seconds)
     log = AccessLog(settings.log_format, settings.log_level)
     lookup = LookupService(settings, metrics)
-    voting = VotingService(settings, metrics, lookup.pool)
+    trees = TreeService(settings, lookup.pool)
+    voting = VotingService(settings, metrics, lookup.pool, trees.names)
     app = Service(
         title="ellzero",
         summary="Exact certificates of ℓ0 robustness for randomly smoothed classifiers",
         version=version("ellzero"),
-        lifespan=_make_lifespan(lookup, voting, lifecycle, metrics, log),
+        lifespan=_make_lifespan(lookup, voting, trees, lifecycle, metrics, log),
         docs_url=None,
         redoc_url=None,
         middleware=_make_middleware(settings, metrics, lifecycle, log, lookup),
@@ -90,7 +92,7 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
     )
     dependencies = make_route_dependencies(with_keys=bool(settings.api_keys))
     app.include_router(make_lookup_router(lookup, metrics), dependencies=dependencies)
-    app.include_router(make_voting_router(voting, lookup.pool), dependencies=dependencies)
+    app.include_router(make_voting_router(voting, trees, lookup.pool), dependencies=dependencies)
     _add_operation(app, metrics, lifecycle)
     _add_pages(app, settings)
     return app
@@ -125,11 +127,17 @@ def _make_middleware(
 
 
 def _make_lifespan(
-    lookup: LookupService, voting: VotingService, lifecycle: Lifecycle, metrics: Metrics, log: AccessLog
+    lookup: LookupService,
+    voting: VotingService,
+    trees: TreeService,
+    lifecycle: Lifecycle,
+    metrics: Metrics,
+    log: AccessLog,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     async def reload() -> None:
         try:
             await to_thread(lookup.load)
+            await to_thread(trees.load)
             await to_thread(voting.load)
         except Exception:
             metrics.reloads.labels("failed").inc()
@@ -139,6 +147,7 @@ def _make_lifespan(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         lookup.load()
+        trees.load()
         voting.load()
         with _freeze_loaded_objects():
             async with lifecycle.handle_signals(reload):

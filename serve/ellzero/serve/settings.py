@@ -32,7 +32,8 @@ class ServeSettings(BaseSettings):
     tables: Annotated[str | None, Field(description="Path or URI of the table; by default the bundled one.")] = None
     write_back: Annotated[bool, Field(description="Add columns that were computed on demand to the table.")] = False
     models: Annotated[
-        str | None, Field(description="Folder of models (.safetensors), beside the bundled demo-digits.")
+        str | None,
+        Field(description="Folder of models (.safetensors; .json for trees), beside the bundled demo-digits."),
     ] = None
     device: Annotated[str, Field(description="Device for models: auto, cpu, cuda or cuda:0.")] = "auto"
     allow_factories: Annotated[
@@ -137,5 +138,10 @@ def _describe_allowed(name: str) -> str:
 
 
 def can_vote() -> bool:
-    """Return whether torch and safetensors, which models need, are installed."""
+    """Return whether torch and safetensors, which networks need, are installed."""
     return find_spec("torch") is not None and find_spec("safetensors") is not None
+
+
+def can_certify_trees() -> bool:
+    """Return whether scikit-learn and scipy, which trees need, are installed."""
+    return find_spec("sklearn") is not None and find_spec("scipy") is not None

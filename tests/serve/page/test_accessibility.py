@@ -11,7 +11,7 @@ VENV = Path(__file__).parents[3] / ".venv"
 AXE, INSTALLED = VENV / "axe.min.js", VENV / ".axe"
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 pytestmark = needs_chromium
-_RUN = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes.map(node => node.html)])"
+RUN_AXE = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes.map(node => node.html)])"
 
 
 @pytest.mark.parametrize("query", ["?", "?k=1&alpha=4/5&view=table&mode=votes", "?k=x&alpha=2&d=0&p=7&p_b=9"])
@@ -30,4 +30,4 @@ def test_axe_finds_nothing(new_view: NewView, query: str) -> None:
             view.page.set_viewport_size({"width": width, "height": 800})
             view.page.emulate_media(color_scheme=scheme)
             expect(view.page.locator("[aria-busy]")).to_have_count(0, timeout=WAIT_MS)
-            assert view.evaluate(_RUN) == [], (width, scheme)
+            assert view.evaluate(RUN_AXE) == [], (width, scheme)

@@ -21,6 +21,8 @@ from ellzero.core.numbers import read_integer
 JSON_BODY = "json"  # the validation context in which text stands for neither an integer nor a flag
 MAX_CHARACTERS = 400  # enough for any double written as a fraction
 MAX_VALUES = 1_000_000
+MAX_INPUTS = 256  # of a model, in one request
+MODEL_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 _NUMBER = f"a number, or text of at most {MAX_CHARACTERS} characters such as '0.99' or '4/5'"
 _NUMBER_TEXT = {

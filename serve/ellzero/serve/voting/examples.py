@@ -3,9 +3,9 @@
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
 
 from ellzero.core.errors import InvalidInput
+from ellzero.serve.platform.example_files import MAX_EXAMPLES, find_fault
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.smoothing.data.datasets import ArrayData, binarize
 from ellzero.smoothing.data.files import read_npz
@@ -15,10 +15,6 @@ from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.model_io import read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
-
-EXAMPLES_SUFFIX = ".examples.npz"
-_MAX_EXAMPLES = 32
-_MAX_BYTES = 2**20
 
 
 def load_examples(name: str, card: ModelCard, path: Path) -> ArrayData:
@@ -51,22 +47,17 @@ def add_noise(examples: ArrayData, example: int, noise: NoiseFamily, seed: int) 
 
 
 def _read_examples(card: ModelCard, path: Path) -> ArrayData:
-    """Read an ``.npz`` as `load_data` does. Its size is checked first: a small archive may hold large arrays."""
-    try:
-        with ZipFile(path) as archive:
-            size = sum(file.file_size for file in archive.infolist())
-    except (OSError, BadZipFile) as error:
-        raise BadData(str(path), f"is not an .npz file: {error}") from error
-    if size > _MAX_BYTES:
-        raise BadData(str(path), f"has {size:,} bytes of arrays, more than {_MAX_BYTES:,}")
+    """Read an ``.npz`` as `load_data` does."""
+    if (fault := find_fault(path)) is not None:
+        raise BadData(str(path), fault)
     examples = read_npz(str(path), "test", card.levels - 1)
     if examples.shape != card.shape or examples.levels != card.levels:
         needs = f"the model takes {list(card.shape)} with {card.levels}"
         raise BadData(
             str(path), f"has inputs of shape {list(examples.shape)} with {examples.levels} levels, and {needs}"
         )
-    if not 1 <= len(examples.labels) <= _MAX_EXAMPLES:
-        raise BadData(str(path), f"has {len(examples.labels)} inputs, and must have 1 to {_MAX_EXAMPLES}")
+    if not 1 <= len(examples.labels) <= MAX_EXAMPLES:
+        raise BadData(str(path), f"has {len(examples.labels)} inputs, and must have 1 to {MAX_EXAMPLES}")
     if int(examples.labels.max()) >= card.num_classes:
         raise BadData(str(path), f"has the class {int(examples.labels.max())}, outside of 0..{card.num_classes - 1}")
     return examples

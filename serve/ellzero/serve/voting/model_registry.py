@@ -1,6 +1,7 @@
 """The model registry: the cards of a service's models, which are loaded on first use. Needs torch."""
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Lock
@@ -9,11 +10,11 @@ from typing import Any
 from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import ModelInfo, UnusableModel
 from ellzero.serve.lookup.cost_estimates import check_seconds
-from ellzero.serve.platform.field_types import Exact
+from ellzero.serve.platform.example_files import EXAMPLES_SUFFIX
+from ellzero.serve.platform.field_types import MAX_INPUTS, Exact
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.settings import ServeSettings
-from ellzero.serve.voting.examples import EXAMPLES_SUFFIX
 from ellzero.serve.voting.request_models import CertifyRequest, VotingRequest
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.errors import BadModelFile, SchedulerFull, UnknownModel
@@ -26,7 +27,6 @@ from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.sampling.batch_scheduler import BatchScheduler, SchedulerObserver
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 
-MAX_INPUTS = 256
 _LOG = logging.getLogger(__name__)
 
 
@@ -52,10 +52,10 @@ class ServedModel:
         noise, classes = make_model_noise(self.card, request.alpha), self.card.num_classes
         if isinstance(request, CertifyRequest):
             settings = CertifySettings.of(
-                request.n0, request.n, request.failure, seed, request.stopping, request.runner_up
+                request.n0, request.votes, request.failure, seed, request.stopping, request.runner_up
             )
             return [CertifyTask(one, noise, classes, settings) for one in levels]
-        return [PredictTask(one, noise, classes, request.n, request.failure, seed) for one in levels]
+        return [PredictTask(one, noise, classes, request.votes, request.failure, seed) for one in levels]
 
     def estimate_check_seconds(self, task: SamplingTask[Any]) -> float:
         """Estimate how long one check of a task's votes may keep all others of this model waiting."""
@@ -79,10 +79,15 @@ class ServedModel:
 
 
 class ModelRegistry:
-    """The models of the settings' folder, and the bundled ones whose names the folder does not use."""
+    """The networks of the settings' folder, and the bundled ones whose names the folder does not use.
 
-    def __init__(self, settings: ServeSettings, metrics: Metrics) -> None:
-        self._settings, self._metrics = settings, metrics
+    ``list_other_names`` has the names of models that are not networks, for the message that there is no such model.
+    """
+
+    def __init__(
+        self, settings: ServeSettings, metrics: Metrics, list_other_names: Callable[[], list[str]] = list
+    ) -> None:
+        self._settings, self._metrics, self._list_other_names = settings, metrics, list_other_names
         own = [] if settings.models is None else [Path(settings.models)]
         self._folders = (*own, DEMO_MODELS)
         self._device = find_device(settings.device)
@@ -127,7 +132,8 @@ class ModelRegistry:
         if name in self._unusable:
             raise _make_unusable_problem(name, self._unusable[name])
         if name not in self._cards:
-            raise HttpProblem(404, str(UnknownModel("model", name, tuple(self._cards))), field="model")
+            names = sorted({*self._cards, *self._list_other_names()})
+            raise HttpProblem(404, str(UnknownModel("model", name, tuple(names))), field="model")
         return self._cards[name]
 
     def examples_path(self, name: str) -> Path:

@@ -10,12 +10,12 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import MAX_DIMENSION
 from ellzero.serve.platform.field_types import (
     JSON_BODY,
+    MODEL_NAME,
     ChoiceField,
     Exact,
     Failure,
     FlagField,
     IntegerField,
-    N,
     NumberField,
     RequestModel,
     TextField,
@@ -25,21 +25,30 @@ from ellzero.serve.platform.requests import parse_json
 
 V = TypeVar("V", bound="VotingRequest")
 
-MODEL_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 MAX_SEED = 2**53 - 1  # what every JSON reader keeps
 MAX_WAIT = 20
 _MAX_LISTS, _MAX_NUMBERS = 100_000, 2_000_000
 
 
 class VotingRequest(RequestModel):
-    """A model and a number of votes. The input, or several stacked, is in the body: `.npy`, or ``x`` in JSON."""
+    """A model and a number of votes. The input, or several stacked, is in the body: `.npy`, or ``x`` in JSON.
+
+    Answers of trees and forests are exact: of the other fields only ``alpha`` is looked at, which must be the model's.
+    """
 
     model: Annotated[
         str,
         TextField(MODEL_NAME, "a name that /v1/models lists"),
         Field(description="A name that /v1/models lists."),
     ]
-    n: N
+    n: (
+        Annotated[
+            int,
+            IntegerField(1, MAX_VOTES),
+            Field(description="Total number of votes. Networks need it; trees and forests have no votes."),
+        ]
+        | None
+    ) = None
     failure: Failure = DEFAULT_FAILURE
     alpha: (
         Annotated[
@@ -60,6 +69,13 @@ class VotingRequest(RequestModel):
     wait: Annotated[
         int, IntegerField(0, MAX_WAIT), Field(description="Seconds to wait for the result before answering 202.")
     ] = 2
+
+    @property
+    def votes(self) -> int:
+        """Return n; 422 if the request has none."""
+        if self.n is None:
+            raise HttpProblem(422, "n is missing", field="n", value=None, allowed="given")
+        return self.n
 
 
 class ExamplesRequest(RequestModel):

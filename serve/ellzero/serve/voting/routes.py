@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ellzero.core.errors import InvalidInput
 from ellzero.core.npy import read_npy
 from ellzero.core.schemas import (
     CertifyAnswer,
@@ -21,6 +22,7 @@ from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.requests import parse_query, read_body, read_body_type
 from ellzero.serve.platform.responses import JsonResponse
 from ellzero.serve.platform.thread_pool import ThreadPool
+from ellzero.serve.trees.service import TreeService
 from ellzero.serve.voting.request_models import (
     CertifyRequest,
     ExamplesRequest,
@@ -47,27 +49,30 @@ _VOTING_RESPONSES = {
 JobId = Annotated[str, Path(min_length=1, description="The job's id.")]
 
 
-def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
-    """Return the routes of models, answered by this service."""
+def make_voting_router(service: VotingService, trees: TreeService, pool: ThreadPool) -> APIRouter:
+    """Return the routes of models: trees and forests are answered for exactly, networks by votes."""
     router = APIRouter(tags=["models"])
 
     @router.get("/v1/models", response_model=ModelsAnswer, responses=describe_problems(400), summary="Models")
     async def models(query: Annotated[NoParameters, Query()]) -> Response:
-        """The models of this service, and those that cannot be used, with the reason."""
-        return JsonResponse(await service.models())
+        """The models of this service with their `kind`, and those that cannot be used, with the reason."""
+        return JsonResponse(trees.add_to(await service.models()))
 
     @router.get(
         "/v1/examples", response_model=ExamplesAnswer, responses=describe_problems(400, 404), summary="Example inputs"
     )
     async def examples(query: Annotated[ExamplesRequest, Query()]) -> Response:
         """Inputs to try a model on: those in a file beside the model, or one of each class of the bundled digits."""
-        return JsonResponse(await service.examples(query))
+        tree = trees.find(query.model)
+        return JsonResponse(await (service.examples(query) if tree is None else trees.examples(tree)))
 
     @router.get(
         "/v1/noisy", response_model=NoisyAnswer, responses=describe_problems(400, 404), summary="An example with noise"
     )
     async def noisy(query: Annotated[NoisyRequest, Query()]) -> Response:
-        """An example with noise, drawn as samples for votes are drawn."""
+        """An example with noise, drawn as samples for votes are drawn. Only networks have samples."""
+        if trees.find(query.model) is not None:
+            raise InvalidInput("model", "a network: no noise is drawn for trees and forests", query.model)
         return JsonResponse(await service.noisy(query))
 
     @router.post(
@@ -82,8 +87,14 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
 
         Send the input, or several stacked, as `x` in JSON, or as a `.npy` body with the other fields in the query. A
         request that takes longer than `wait` seconds becomes a job: 202, with its address in `location`.
+
+        For a tree or forest the class is exact, without votes: `n` and the other fields of votes may be left out and
+        are ignored, and `exact` has the probability of the class. `alpha` must be the model's own.
         """
-        return await vote(PredictRequest, request)
+        voting_request, x = await read_input(PredictRequest, request)
+        if (tree := trees.find(voting_request.model)) is not None:
+            return JsonResponse(await trees.predict(tree, voting_request.alpha, x))
+        return await vote(voting_request, x, request)
 
     @router.post(
         "/v1/certify",
@@ -95,9 +106,14 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
     async def certify(request: Request) -> Response:
         """A class and its certified radius: `n0` votes choose the class, `n` others bound its probability.
 
-        Requests and answers as in `/v1/predict`.
+        Requests and answers as in `/v1/predict`. The certificate of a tree or forest is exact and holds with certainty:
+        no votes are drawn, `failure` is 0, and `exact` has the probability of the class, and the features that an
+        adversary would change for another class or a tie.
         """
-        return await vote(CertifyRequest, request)
+        voting_request, x = await read_input(CertifyRequest, request)
+        if (tree := trees.find(voting_request.model)) is not None:
+            return JsonResponse(await trees.certify(tree, voting_request.alpha, x))
+        return await vote(voting_request, x, request)
 
     @router.get(
         "/v1/jobs/{job}", response_model=JobAnswer, responses=describe_problems(400, 404), summary="State of a job"
@@ -113,8 +129,7 @@ def make_voting_router(service: VotingService, pool: ThreadPool) -> APIRouter:
         """Cancel a job; one that has ended stays as it is."""
         return JsonResponse(await service.cancel_job(job))
 
-    async def vote(model: type[V], request: Request) -> Response:
-        voting_request, x = await read_input(model, request)
+    async def vote(voting_request: VotingRequest, x: Any, request: Request) -> Response:
         job = await service.start(voting_request, x)
         if not await service.wait_for(job, voting_request.wait):
             if await request.is_disconnected():  # no client would learn the job's id

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter
@@ -45,8 +46,11 @@ _TORCH_MISSING = str(MissingExtra("voting", "predict", "torch"))
 class VotingService:
     """Predictions, certificates and jobs of a service's models."""
 
-    def __init__(self, settings: ServeSettings, metrics: Metrics, pool: ThreadPool) -> None:
+    def __init__(
+        self, settings: ServeSettings, metrics: Metrics, pool: ThreadPool, list_other_names: Callable[[], list[str]]
+    ) -> None:
         self._settings, self._metrics, self._pool = settings, metrics, pool
+        self._list_other_names = list_other_names
         self._registry: ModelRegistry | None = None
         self._store: JobStore | None = None
         self._jobs: dict[str, VotingJob] = {}
@@ -55,7 +59,7 @@ class VotingService:
 
     def load(self) -> None:
         """Load or reload the models. The bundled one is loaded on first use: torch takes seconds and memory."""
-        if self._settings.models is not None or self._registry is not None:
+        if (self._settings.models is not None and can_vote()) or self._registry is not None:
             self._open_registry()
 
     def close(self) -> None:
@@ -72,7 +76,8 @@ class VotingService:
         """Return the models, and those that cannot be used with the reason."""
         registry = await self._find_registry()
         if registry is None:
-            return ModelsAnswer(models=[], unusable=[UnusableModel(_DEMO_MODEL, _TORCH_MISSING)])
+            networks = await self._pool.run(self._list_networks)
+            return ModelsAnswer(models=[], unusable=[UnusableModel(name, _TORCH_MISSING) for name in networks])
         return ModelsAnswer(models=registry.list_models(), unusable=registry.list_unusable())
 
     async def examples(self, request: ExamplesRequest) -> ExamplesAnswer:
@@ -164,11 +169,17 @@ class VotingService:
         store = self._open_store()
         from ellzero.serve.voting.model_registry import ModelRegistry
 
-        registry = self._registry or ModelRegistry(self._settings, self._metrics)
+        registry = self._registry or ModelRegistry(self._settings, self._metrics, self._list_other_names)
         registry.load()
         store.remove_old()
         self._registry = registry
         _LOG.info("models loaded", extra={"fields": {"models": len(registry.list_models())}})
+
+    def _list_networks(self) -> list[str]:
+        """Return the names of all networks, where torch is not installed."""
+        folder = self._settings.models
+        names = [] if folder is None else [path.stem for path in Path(folder).glob("*.safetensors")]
+        return sorted({*names, _DEMO_MODEL})
 
     def _open_store(self) -> JobStore:
         if self._store is None:

@@ -3,7 +3,7 @@
 import { byId, el } from "./dom.js";
 import { markField } from "./fields.js";
 import { countCoordinates, FileProblem, nest, parseInput } from "./npy.js";
-import { drawPicture } from "./picture.js";
+import { drawPicture, getImageSize } from "./picture.js";
 
 const MOST_BYTES = 8; // per number
 const MOST_HEADER_BYTES = 65_536;
@@ -25,7 +25,8 @@ export const getInput = () => inputs[selected];
 export function showInputs(next, nameClass) {
   model = next;
   const blank = { label: "blank", x: nest(Array(countCoordinates(model)).fill(0), model.shape), example: null };
-  inputs = [...model.examples.map(({ index, label, x }) => ({ label: nameClass(label), x, example: index })), blank];
+  const nameExample = (index, label) => (getImageSize(model.shape) ? nameClass(label) : `${index + 1}: ${nameClass(label)}`);
+  inputs = [...model.examples.map(({ index, label, x }) => ({ label: nameExample(index, label), x, example: index })), blank];
   byId("voting-examples-hint").textContent = model.reason ?? "";
   byId("voting-file").value = "";
   markField("voting-file", null);
@@ -43,10 +44,11 @@ function selectInput(index) {
   byId("voting-examples").replaceChildren(byId("voting-examples").querySelector("legend"), ...choices);
 }
 
-/** A picture, or only its label if `x` is null, as one of several choices. */
+/** A picture, or only its label if `x` is null or not an image, as one of several choices. */
 export function renderChoice(group, value, x, label, checked) {
   const input = el("input", { type: "radio", name: group, value, checked });
-  return el("label", {}, input, el("span", {}, x === null ? null : drawPicture(x, model), label));
+  const picture = x !== null && getImageSize(model.shape) ? drawPicture(x, model) : null;
+  return el("label", {}, input, el("span", {}, picture, label));
 }
 
 async function openFile(file) {

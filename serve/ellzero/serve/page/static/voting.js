@@ -1,9 +1,10 @@
-// A certificate from the votes of a model, shown while the votes arrive.
+// The certificate of a model: from the votes of a network, shown while they arrive, or exact for a tree or forest.
 
 import { abortPrevious, get, post, Problem, remove } from "./api.js";
 import { describeConfidence } from "./calculator.js";
 import { byId, el, formatInteger } from "./dom.js";
 import { formatConfidence } from "./exact.js";
+import { renderExactCertificate } from "./exact_certificate.js";
 import { markField } from "./fields.js";
 import { LIMITS } from "./limits.js";
 import { getInput, onInputSelected, renderChoice, showInputs } from "./model_input.js";
@@ -17,21 +18,23 @@ const POLL_MS = 250;
 const INTRODUCTION =
   `Each vote is the model’s answer on a noisy copy of the input. ${LIMITS.n0} votes choose a class; n further votes bound ` +
   "its probability from below, and the bound gives the certified radius.";
+const EXACT_INTRODUCTION =
+  "The probability of each class under noise follows exactly from the trees, and so does the certified radius: no votes are needed.";
 const NO_MODELS =
   "This service has no models. Install ellzero[predict] for the demo model, or name a folder of models saved by ellzero train: ellzero serve --models FOLDER.";
 const NO_PICTURES = "None of this service’s models can be tried here; send inputs of your own to POST /v1/certify.";
 
 const selection = { model: null, alpha: null, job: null };
 
-/** Load the models and offer those whose inputs are small images; name the others with the reason. */
+/** Load the models and offer trees, forests and networks for small images; name the others with the reason. */
 export const loadModels = abortPrevious(
   async (signal) => {
     const { models, unusable = [] } = await get("models", {}, signal);
-    const usable = models.filter(({ shape }) => getImageSize(shape));
+    const usable = models.filter(canTry);
     const offers = await Promise.all(usable.map((model) => loadExamples(model, signal)));
-    const others = models.filter(({ shape }) => !getImageSize(shape)).map(({ name, shape }) => ({ name, reason: describeShape(shape) }));
+    const others = models.filter((model) => !canTry(model)).map(({ name, shape }) => ({ name, reason: describeShape(shape) }));
     byId("voting-body").hidden = !offers.length;
-    byId("voting-text").textContent = offers.length ? INTRODUCTION : models.length || unusable.length ? NO_PICTURES : NO_MODELS;
+    if (!offers.length) byId("voting-text").textContent = models.length || unusable.length ? NO_PICTURES : NO_MODELS;
     showOthers([...others, ...unusable]);
     if (!offers.length) return;
     byId("voting-model").replaceChildren(...offers.map(({ name }) => el("option", { value: name }, name)));
@@ -41,6 +44,8 @@ export const loadModels = abortPrevious(
   (problem) => (byId("voting-text").textContent = problem.message),
 );
 
+const isExact = ({ kind }) => kind === "tree" || kind === "forest";
+const canTry = (model) => isExact(model) || getImageSize(model.shape) !== null;
 const describeShape = (shape) =>
   `its inputs, of shape ${shape.join(" × ")}, are not images of at most ${MOST_PIXELS} × ${MOST_PIXELS} pixels`;
 
@@ -66,11 +71,14 @@ function selectModel(model) {
   discardVotes();
   selection.model = model;
   const { alpha } = model.noise;
-  byId("voting-model-hint").textContent =
-    `${model.architecture}, ${model.num_classes} classes, ${formatInteger(model.levels)} levels per coordinate; ${describeTraining(model.noise)}`;
+  byId("voting-text").textContent = isExact(model) ? EXACT_INTRODUCTION : INTRODUCTION;
+  byId("voting-model-hint").textContent = isExact(model)
+    ? `a smoothed ${model.kind} on ${formatInteger(model.shape[0])} features of 0 and 1; α = ${alpha}`
+    : `${model.architecture}, ${model.num_classes} classes, ${formatInteger(model.levels)} levels per coordinate; ${describeTraining(model.noise)}`;
   byId("voting-alphas").value = [...new Set([alpha, "0.99", "0.8", "0.6"])].filter(Boolean).join(", ");
-  selection.alpha = isContinuous(model) ? undefined : (alpha ?? "0.9"); // continuous noise is always that of the training
-  byId("voting-alphas").closest(".field").hidden = byId("voting-noisy").hidden = isContinuous(model);
+  selection.alpha = hasOwnNoise(model) ? undefined : (alpha ?? "0.9");
+  byId("voting-alphas").closest(".field").hidden = byId("voting-noisy").hidden = hasOwnNoise(model);
+  for (const hidden of [byId("voting-n").closest(".field"), byId("voting-cancel"), byId("voting-bars")]) hidden.hidden = isExact(model);
   showInputs(model, getClassName);
   showNoisy();
 }
@@ -82,14 +90,15 @@ function describeTraining({ alpha, sigma, gamma }) {
   return "its file does not name the noise it was trained with";
 }
 
-const isContinuous = ({ noise }) => ["gaussian", "uniform"].includes(noise.family);
+/** Whether the noise can only be that of the training: continuous noise, and that of trees and forests. */
+const hasOwnNoise = (model) => isExact(model) || ["gaussian", "uniform"].includes(model.noise.family);
 const getClassName = (label) => selection.model.class_names[label] ?? String(label);
 const readAlphas = () => listAlphas(byId("voting-alphas").value);
 
 /** Check both fields and mark each wrong one; whether both are right. */
 function checkVotingFields() {
-  const alphasMessage = isContinuous(selection.model) ? null : checkAlphas(readAlphas(), MOST_ALPHAS);
-  const votesMessage = checkVotes(byId("voting-n").value.trim());
+  const alphasMessage = hasOwnNoise(selection.model) ? null : checkAlphas(readAlphas(), MOST_ALPHAS);
+  const votesMessage = isExact(selection.model) ? null : checkVotes(byId("voting-n").value.trim());
   markField("voting-alphas", alphasMessage);
   markField("voting-n", votesMessage);
   return alphasMessage === null && votesMessage === null;
@@ -100,7 +109,7 @@ const showNoisy = abortPrevious(
   async (signal) => {
     checkVotingFields();
     const alphas = readAlphas();
-    if (isContinuous(selection.model) || checkAlphas(alphas, MOST_ALPHAS) !== null) return;
+    if (hasOwnNoise(selection.model) || checkAlphas(alphas, MOST_ALPHAS) !== null) return;
     const { name } = selection.model;
     const { example } = getInput();
     const noisy = await Promise.all(
@@ -150,9 +159,9 @@ function startCertifying() {
     document.querySelector("#voting [aria-invalid]").focus();
     return;
   }
-  const n = Number(byId("voting-n").value.trim());
   const { model, alpha } = selection;
-  followVotes({ model: model.name, x: getInput().x, n, alpha, failure: LIMITS.failure, wait: 0 });
+  const votes = isExact(model) ? {} : { n: Number(byId("voting-n").value.trim()), alpha, failure: LIMITS.failure, wait: 0 };
+  followVotes({ model: model.name, x: getInput().x, ...votes });
 }
 
 /** Cancel and forget the votes: they must not appear beside another input, model or noise. */
@@ -187,6 +196,10 @@ function showOutcome(job) {
     return;
   }
   const [result] = answer.results;
+  if (result.exact) {
+    byId("voting-verdict").replaceChildren(...renderExactCertificate(result, answer, selection.model.kind, getClassName));
+    return;
+  }
   showCounts(result.counts);
   byId("voting-progress").textContent =
     `${formatInteger(result.drawn)} of ${formatInteger(answer.n)} votes were needed; seed ${answer.seed}, ${formatSeconds(answer.seconds)}.`;
