@@ -44,13 +44,13 @@ def test_a_new_user_gets_a_certified_accuracy(ellzero: Ellzero, digits_model: Pa
     """The way of a new user: 50 images of the digits, by a model of a few seconds of training."""
     out = tmp_path / "results"
     line = f"certify --model {digits_model} --n 4000 --limit 50 --seed 1 --out {out}"
-    code, said, _ = ellzero(f"{line} --executor local")
+    code, printed, _ = ellzero(f"{line} --executor local")
     assert code == 0
-    assert f"{out}: 50 inputs certified" in said
+    assert f"{out}: 50 inputs certified" in printed
     assert ellzero(line).out == f"{out}: all 50 inputs are certified already\n"
-    code, said, err = ellzero(f"report {out}")
+    code, printed, err = ellzero(f"report {out}")
     assert code == 0
-    assert "K = 1, α = 9/10 per coordinate, d = 64" in said
+    assert "K = 1, α = 9/10 per coordinate, d = 64" in printed
     assert err.strip() == f"ellzero: curves written to {out}/curves.svg"
     assert (out / "curves.svg").stat().st_size > 5_000
     report = json.loads(ellzero(f"report {out} --json").out)
@@ -142,9 +142,9 @@ def test_a_killed_actor_and_a_stopped_driver_lose_and_double_no_result(
     line = f"certify --model {digits_model} --n 1500 --limit 160 --seed 3 --stopping never"
     on_ray = f"{line} --workers 2 --out {tmp_path}/disturbed"
 
-    def until_parts(process: "subprocess.Popen[str]", wanted: int) -> None:
+    def until_parts(process: "subprocess.Popen[str]", number: int) -> None:
         for _ in range(2_400):
-            if process.poll() is not None or len(list((tmp_path / "disturbed").glob("part-*"))) >= wanted:
+            if process.poll() is not None or len(list((tmp_path / "disturbed").glob("part-*"))) >= number:
                 return
             time.sleep(0.05)
 

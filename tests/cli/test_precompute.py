@@ -252,7 +252,7 @@ def test_an_interruption_keeps_what_is_finished_and_the_same_command_goes_on(
     assert "Traceback" not in err
     *_, kept_line, last_line = filter(None, err.splitlines())
     assert "stopped after" in kept_line
-    assert kept_line.endswith(f"is kept in {tmp_path}/t, and the same command goes on from there")
+    assert kept_line.endswith(f"is kept in {tmp_path}/t, and the same command resumes the run")
     assert last_line == "ellzero: interrupted"
     table = Table.open(f"{tmp_path}/t")
     kept = table.extents()

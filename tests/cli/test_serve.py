@@ -66,10 +66,10 @@ def test_a_misspelt_variable_is_a_warning_with_the_nearest_name(
 
 
 def test_a_port_in_use_is_one_line(ellzero: Ellzero) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        run = ellzero(f"serve --port {taken.getsockname()[1]}")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        run = ellzero(f"serve --port {listener.getsockname()[1]}")
     assert run.code == 1
     assert "in use" in run.err
     assert len(run.err.strip().splitlines()) == 1

@@ -113,8 +113,8 @@ def test_a_failed_job_is_started_again_under_its_name(head: Head, cluster: Clust
 
 def test_a_name_belongs_to_one_command(head: Head, cluster: Cluster, ellzero: Ellzero) -> None:
     cluster.submit("mine", shlex.split(QUICK))
-    taken = f"the name mine belongs to a job with another command, so choose another name: {QUICK}"
-    assert ellzero(f"submit --name mine {OTHER}") == (1, "", f"ellzero: {taken}\n")
+    message = f"the name mine belongs to a job with another command, so choose another name: {QUICK}"
+    assert ellzero(f"submit --name mine {OTHER}") == (1, "", f"ellzero: {message}\n")
 
 
 def test_a_job_of_other_code_is_joined_with_a_notice(

@@ -30,9 +30,9 @@ def prefix(command: str) -> str:
 def table(tmp_path: Path) -> str:
     """A table with a complete, a cut and a flat column in two shards."""
     place = tmp_path / "table"
-    made = Table.create(str(place))
-    made.append([exact_slice(BYTES), exact_slice(FLAT)])
-    made.append([exact_slice(BITS, 5)])
+    new_table = Table.create(str(place))
+    new_table.append([exact_slice(BYTES), exact_slice(FLAT)])
+    new_table.append([exact_slice(BITS, 5)])
     return str(place)
 
 
@@ -66,14 +66,14 @@ def test_info_says_what_a_table_holds(ellzero: Ellzero, table: str) -> None:
 
 
 def test_info_in_json_says_it_all(ellzero: Ellzero, table: str, paper: str) -> None:
-    found = json.loads(ellzero(f"tables info {table} --json").out)
-    assert (found["table"], found["kind"], found["format"], found["digits"]) == (table, "thresholds", 1, 20)
-    assert (found["rows"], found["columns"], found["shards"]) == (143, 3, 2)
-    assert found["ends"] == {"complete": 1, "flat": 1, "cut": 1}
-    assert found["k"] == [1, 3, 255]
-    assert found["conventions"]["k"] == "number of categories minus one"
-    found = json.loads(ellzero(f"tables info {paper} --json").out)
-    assert (found["kind"], found["rows"], found["d"], found["k"]) == ("paper thresholds", 2, [9, 784], [1, 255])
+    info = json.loads(ellzero(f"tables info {table} --json").out)
+    assert (info["table"], info["kind"], info["format"], info["digits"]) == (table, "thresholds", 1, 20)
+    assert (info["rows"], info["columns"], info["shards"]) == (143, 3, 2)
+    assert info["ends"] == {"complete": 1, "flat": 1, "cut": 1}
+    assert info["k"] == [1, 3, 255]
+    assert info["conventions"]["k"] == "number of categories minus one"
+    info = json.loads(ellzero(f"tables info {paper} --json").out)
+    assert (info["kind"], info["rows"], info["d"], info["k"]) == ("paper thresholds", 2, [9, 784], [1, 255])
 
 
 def test_info_of_a_table_of_the_paper(ellzero: Ellzero, paper: str) -> None:
@@ -83,9 +83,9 @@ def test_info_of_a_table_of_the_paper(ellzero: Ellzero, paper: str) -> None:
 
 
 def test_without_a_table_the_shipped_one_is_meant(ellzero: Ellzero) -> None:
-    found = json.loads(ellzero("tables info --json").out)
-    assert found["table"] == str(bundled.LOCATION)
-    assert found["columns"] > 1_000
+    info = json.loads(ellzero("tables info --json").out)
+    assert info["table"] == str(bundled.LOCATION)
+    assert info["columns"] > 1_000
     assert ellzero("tables lookup").code == 2, "radius --table replaces it"
     assert len(ellzero("tables export --format text --k 255 --alpha 0.1").out.splitlines()) == 136
     assert "255" in ellzero("tables show --alpha 0.1").out
@@ -392,10 +392,10 @@ def test_an_export_that_fails_leaves_the_file_that_was_there(
 ) -> None:
     """The second of two columns is damaged in a way that shows only when it is read."""
     place, out = tmp_path / "table", tmp_path / "rows.csv"
-    made = Table.create(str(place))
-    made.append([exact_slice(BITS, 5)])
-    made.append([cut(exact_slice(BYTES), 0, 9)])
-    made.append([alter_row(cut(exact_slice(BYTES), 3, 12), 5, units=1)])
+    new_table = Table.create(str(place))
+    new_table.append([exact_slice(BITS, 5)])
+    new_table.append([cut(exact_slice(BYTES), 0, 9)])
+    new_table.append([alter_row(cut(exact_slice(BYTES), 3, 12), 5, units=1)])
     out.write_text("what was there\n")
     one_line(ellzero(f"tables export {place} --out {out}"), 1, "shards disagree about K = 255, α = 1/10")
     assert out.read_text() == "what was there\n"

@@ -25,10 +25,10 @@ def test_thresholds_as_csv(ellzero: Ellzero) -> None:
 
 
 def test_thresholds_as_json(ellzero: Ellzero) -> None:
-    found = json.loads(ellzero("thresholds --k 1 --alpha 0.8 --r-max 1 --format json").out)
-    assert (found["k"], found["alpha"], found["digits"], found["method"]) == (1, "4/5", 20, "engine")
-    assert found["conventions"]["alpha"] == "total probability of staying"
-    assert found["rows"][1] == {
+    output = json.loads(ellzero("thresholds --k 1 --alpha 0.8 --r-max 1 --format json").out)
+    assert (output["k"], output["alpha"], output["digits"], output["method"]) == (1, "4/5", 20, "engine")
+    assert output["conventions"]["alpha"] == "total probability of staying"
+    assert output["rows"][1] == {
         "r": 1,
         "threshold": "0.87500000000000000000",
         "exact": True,
@@ -66,9 +66,9 @@ def test_chosen_radii(ellzero: Ellzero) -> None:
 
 
 def test_the_paper_s_method_reports_its_error_bound(ellzero: Ellzero) -> None:
-    found = json.loads(ellzero("thresholds --k 255 --alpha 0.1 --r 7 --method paper --d 784 --format json").out)
-    assert found["method"] == "paper"
-    assert found["rows"] == [
+    output = json.loads(ellzero("thresholds --k 255 --alpha 0.1 --r 7 --method paper --d 784 --format json").out)
+    assert output["method"] == "paper"
+    assert output["rows"] == [
         {"r": 7, "threshold": "0.98739814896523242496", "error_bound": "1.00000000000000000001E-20"}
     ]
 

@@ -137,14 +137,14 @@ def test_waits_double_up_to_a_bound_and_are_spread() -> None:
 
 def test_health_and_ready_are_false_without_a_service_and_make_one_attempt() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        gone = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        closed = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
     async def asynchronously(url: str) -> tuple[bool, bool]:
         async with AsyncClient(url) as client:
             return await client.health(), await client.ready()
 
     with scripted(http(200, b"{}")) as up, scripted(http(503, b"", "retry-after: 9")) as starting:
-        for url, expected in ((up.url, True), (starting.url, False), (gone, False)):
+        for url, expected in ((up.url, True), (starting.url, False), (closed, False)):
             with Client(url) as client:
                 assert (client.health(), client.ready()) == (expected, expected)
             assert anyio.run(asynchronously, url) == (expected, expected)

@@ -26,10 +26,10 @@ class Builder:
     def build(self, name: str) -> Machine:
         """The machine at the end of stage ``name``."""
         if name not in self._built:
-            self._built[name] = self._made(self._recipe.stages[name])
+            self._built[name] = self._build_stage(self._recipe.stages[name])
         return self._built[name]
 
-    def _made(self, stage: Stage) -> Machine:
+    def _build_stage(self, stage: Stage) -> Machine:
         machine = Machine(self._folder / stage.name)
         if stage.base in self._recipe.stages:
             before = self.build(stage.base)
@@ -54,8 +54,8 @@ class Builder:
     def _do(self, machine: Machine, command: Instruction) -> None:
         match command.kind:
             case "ENV":
-                known = machine.variables
-                known |= {name: expanded(value, known) for name, value in pairs(command)}
+                variables = machine.variables
+                variables |= {name: expanded(value, variables) for name, value in pairs(command)}
             case "WORKDIR":
                 (machine.folder,) = command.value
                 machine.path(".").mkdir(parents=True, exist_ok=True)
@@ -78,31 +78,31 @@ class Builder:
         if origin:
             # Scripts of a virtual environment know where they lie: a link does what a copy to the same path would.
             (stage,), (source,) = origin, sources
-            found = self.build(stage).path(source)
-            assert found.exists(), f"stage {stage} has no {source}"
+            target = self.build(stage).path(source)
+            assert target.exists(), f"stage {stage} has no {source}"
             assert source == destination, "tests know how to copy to the same path only"
             machine.path(destination).parent.mkdir(parents=True, exist_ok=True)
-            machine.path(destination).symlink_to(found)
+            machine.path(destination).symlink_to(target)
             return
         rules = ignore_rules()
         for source in sources:
-            found = REPOSITORY / source
-            assert found.exists(), f"there is no {source}"
-            for file in [found] if found.is_file() else _files(found):
+            original = REPOSITORY / source
+            assert original.exists(), f"there is no {source}"
+            for file in [original] if original.is_file() else _files(original):
                 path = file.relative_to(REPOSITORY)
                 if sent_to_builder(rules, path.as_posix()):
-                    place = machine.path(destination) / path.relative_to(source if found.is_dir() else path.parent)
+                    place = machine.path(destination) / path.relative_to(source if original.is_dir() else path.parent)
                     place.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(file, place)
 
 
 def _files(folder: Path) -> list[Path]:
     """All files, without walking into hidden folders, of which an environment or a history can be large."""
-    found = []
+    files = []
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(here, name) for name in names]
-    return found
+        files += [Path(here, name) for name in names]
+    return files
 
 
 def _proxies() -> dict[str, str]:

@@ -20,17 +20,17 @@ def composition(variables: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 def variables_offered() -> dict[str, str]:
     """The variables that the file has, and their defaults, which are the same wherever one is used."""
-    found: dict[str, str] = {}
+    defaults: dict[str, str] = {}
     for _, name, default in _VARIABLE.findall(COMPOSE.read_text()):
         if name:
-            assert found.setdefault(name, default) == default, f"{name} has two defaults"
-    return found
+            assert defaults.setdefault(name, default) == default, f"{name} has two defaults"
+    return defaults
 
 
 def _interpolated(value: Any, variables: Mapping[str, str]) -> Any:
     match value:
         case str():
-            text = _VARIABLE.sub(lambda found: found[1] or variables.get(found[2]) or found[3], value)
+            text = _VARIABLE.sub(lambda match: match[1] or variables.get(match[2]) or match[3], value)
             assert "${" not in text, f"tests read ${{NAME:-default}} only: {value}"
             return text
         case list():

@@ -40,13 +40,13 @@ class Machine:
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """What a process in it sees: of this machine's environment only what says how to reach a package index."""
-        kept = {
+        inherited = {
             name: value
             for name, value in os.environ.items()
             if name in ("HOME", "LANG", "LD_LIBRARY_PATH") or name.startswith(("PIP_", "SSL_", "REQUESTS_"))
         }
         both = self.variables | dict(extra or {})
-        return {**kept, **{name: self.place(value) for name, value in both.items()}, _MARK: str(self.root)}
+        return {**inherited, **{name: self.place(value) for name, value in both.items()}, _MARK: str(self.root)}
 
     def run(self, command: Sequence[str], extra: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """A command from beginning to end; it must be found on the container's PATH."""
@@ -96,13 +96,13 @@ class Machine:
         return [self.place(word) for word in command], self.environment(extra), folder
 
     def _processes(self) -> list[int]:
-        wanted = f"{_MARK}={self.root}".encode()
-        found = []
+        mark = f"{_MARK}={self.root}".encode()
+        pids = []
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # one that has ended
-                if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append(int(folder.name))
-        return found
+                if mark in (folder / "environ").read_bytes().split(b"\0"):
+                    pids.append(int(folder.name))
+        return pids
 
 
 def wait_until_well(
@@ -110,11 +110,11 @@ def wait_until_well(
 ) -> None:
     """Ask a health check until it succeeds, as an engine does."""
     deadline = time.monotonic() + _START_SECONDS
-    said = ""
+    errors = ""
     while time.monotonic() < deadline and process.poll() is None:
         answer = machine.run(check, extra)
         if answer.returncode == 0:
             return
-        said = answer.stderr
+        errors = answer.stderr
         time.sleep(_POLL_SECONDS)
-    raise AssertionError(f"not well: {said}\n{machine.log.read_text()}")
+    raise AssertionError(f"not well: {errors}\n{machine.log.read_text()}")

@@ -21,10 +21,10 @@ TOOLS = Path(sys.executable).parent
 
 
 def test_hadolint_finds_nothing_wrong() -> None:
-    found = subprocess.run(
+    output = subprocess.run(
         [str(TOOLS / "hadolint"), "--format", "json", str(DOCKERFILE)], capture_output=True, text=True
     )
-    assert json.loads(found.stdout) == []
+    assert json.loads(output.stdout) == []
 
 
 def test_the_composition_follows_the_compose_specification() -> None:

@@ -86,8 +86,8 @@ def test_the_predict_image_votes_with_the_model_that_ships_and_with_those_of_a_f
         (model,) = ask(address + "/v1/models")["models"]
         assert model["name"] == "demo-digits"
         (example, *_) = ask(address + "/v1/examples?model=demo-digits")["examples"]
-        asked = {"model": "demo-digits", "x": example["x"], "n": 2000, "seed": 1, "wait": 20}
-        shipped = ask(address + "/v1/certify", asked)
+        request = {"model": "demo-digits", "x": example["x"], "n": 2000, "seed": 1, "wait": 20}
+        shipped = ask(address + "/v1/certify", request)
         assert shipped["results"][0]["prediction"] == example["label"]
 
     service = composition()["services"]["votes"]
@@ -95,9 +95,9 @@ def test_the_predict_image_votes_with_the_model_that_ships_and_with_those_of_a_f
     (weights,) = image.root.glob("opt/ellzero/lib/*/site-packages/ellzero/smoothing/models/demo/*.safetensors")
     shutil.copyfile(weights, machine.path("/models/mine.safetensors"))
     with serving(machine, recipe, variables) as address:
-        same = ask(address + "/v1/certify", asked | {"model": "mine"})
+        same = ask(address + "/v1/certify", request | {"model": "mine"})
         assert same["results"] == shipped["results"]
-        job = ask(address + "/v1/certify", asked | {"model": "mine", "n": 10_000_000, "stopping": "never", "wait": 0})
+        job = ask(address + "/v1/certify", request | {"model": "mine", "n": 10_000_000, "stopping": "never", "wait": 0})
     assert json.loads(machine.path(f"/jobs/{job['id']}.json").read_bytes())["state"] == "lost"
 
 
@@ -105,8 +105,8 @@ def container(image: Machine, name: str, service: dict[str, Any]) -> tuple[Machi
     """A new machine from ``image``, with the service's volumes and environment."""
     root = image.root.parent / f"c-{name}"
     volumes = image.root.parent / "volumes"
-    for made in (root / "opt", root / "tmp", volumes):
-        made.mkdir(parents=True, exist_ok=True)
+    for folder in (root / "opt", root / "tmp", volumes):
+        folder.mkdir(parents=True, exist_ok=True)
     (root / "opt" / "ellzero").symlink_to(image.path("/opt/ellzero"))
     for volume in service["volumes"]:
         source, mounted, *_ = volume.split(":")
@@ -131,8 +131,8 @@ def serving(machine: Machine, recipe: Recipe, variables: dict[str, str]) -> Iter
 def ask(address: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     sent = None if body is None else json.dumps(body).encode()
     with urllib.request.urlopen(Request(address, sent, {"content-type": "application/json"})) as answer:
-        found: dict[str, Any] = json.load(answer)
-    return found
+        reply: dict[str, Any] = json.load(answer)
+    return reply
 
 
 def free_port() -> int:

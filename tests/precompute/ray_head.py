@@ -150,12 +150,12 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> None:
 
 def _marked(mark: str) -> list[int]:
     """The processes that descend from the head. One that has ended has no environment any more."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
+    variable = f"{MARK}={mark}".encode()
+    pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
+                pids.append(int(folder.name))
         except OSError:
             continue
-    return found
+    return pids

@@ -12,11 +12,11 @@ from ellzero.tables.bundled import GRID
 
 
 def test_ranges_include_both_ends_and_are_exact() -> None:
-    found = make_grid("1,255", "0.01:0.99:0.01", "784,150528")
-    assert found.ks == (1, 255)
-    assert found.alphas == tuple(Fraction(i, 100) for i in range(1, 100))
-    assert found.r_end == 150528
-    assert len(found) == len(list(found.noises())) == 198
+    grid = make_grid("1,255", "0.01:0.99:0.01", "784,150528")
+    assert grid.ks == (1, 255)
+    assert grid.alphas == tuple(Fraction(i, 100) for i in range(1, 100))
+    assert grid.r_end == 150528
+    assert len(grid) == len(list(grid.noises())) == 198
 
 
 @given(st.integers(1, 400), st.integers(0, 60), st.integers(1, 7))
@@ -72,10 +72,10 @@ def test_a_wrong_axis_is_said_in_one_line(axes: dict[str, object], complaint: st
 def test_a_grid_file(tmp_path: Path) -> None:
     file = tmp_path / "grid.toml"
     file.write_text('k = [1, 255]\nalpha = [0.1, "1/3", "0.5:0.7:0.1"]\nd = 784\nr_max = "saturate"\n')
-    found = read_grid(file)
-    assert found.ks == (1, 255)
-    assert found.alphas == (Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(3, 5), Fraction(7, 10))
-    assert found.r_end == 784
+    grid = read_grid(file)
+    assert grid.ks == (1, 255)
+    assert grid.alphas == (Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(3, 5), Fraction(7, 10))
+    assert grid.r_end == 784
 
 
 @pytest.mark.parametrize(

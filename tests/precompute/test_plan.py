@@ -47,27 +47,27 @@ def test_the_model_is_calibrated_by_the_engine() -> None:
     assert model.seconds(10_000) > model.seconds(100) > 0
 
 
-def covered(grid_wanted: GridSpec, present: dict[Noise, Extent], workers: int) -> dict[Noise, tuple[int, int]]:
-    plan = make_plan(grid_wanted, present, NOMINAL, workers)
-    found = [work for task in plan.tasks for work in task.columns]
-    assert len({work.noise for work in found}) == len(found) == plan.columns
-    assert plan.columns + plan.columns_present == plan.columns_wanted == len(grid_wanted)
-    return {work.noise: (work.first, work.r_end) for work in found}
+def plan_ranges(grid: GridSpec, present: dict[Noise, Extent], workers: int) -> dict[Noise, tuple[int, int]]:
+    plan = make_plan(grid, present, NOMINAL, workers)
+    columns = [work for task in plan.tasks for work in task.columns]
+    assert len({work.noise for work in columns}) == len(columns) == plan.columns
+    assert plan.columns + plan.columns_present == plan.columns_wanted == len(grid)
+    return {work.noise: (work.first, work.r_end) for work in columns}
 
 
 @settings(max_examples=30)
 @given(st.integers(1, 8), st.sampled_from([2**31 - 1, 0, 5, 60]), st.data())
 def test_a_plan_holds_exactly_what_the_table_lacks(workers: int, r_end: int, data: st.DataObject) -> None:
-    wanted = GridSpec((1, 2, 255), tuple(Fraction(i, 10) for i in range(1, 10)), r_end)
+    grid = GridSpec((1, 2, 255), tuple(Fraction(i, 10) for i in range(1, 10)), r_end)
     present = {}
-    for noise in wanted.noises():
+    for noise in grid.noises():
         state = data.draw(st.sampled_from(["absent", "complete", "cut"]))
         if state == "complete":
             present[noise] = Extent(30, End.FLAT if noise.is_flat else End.COMPLETE)
         elif state == "cut":
             present[noise] = Extent(data.draw(st.integers(1, 100)), End.CUT)
-    todo = covered(wanted, present, workers)
-    for noise in wanted.noises():
+    todo = plan_ranges(grid, present, workers)
+    for noise in grid.noises():
         extent = present.get(noise)
         if extent is None:
             assert todo[noise] == (0, r_end)
@@ -88,6 +88,6 @@ def test_tasks_have_even_costs_and_the_longest_come_first() -> None:
 
 
 def test_the_same_grid_and_table_give_the_same_tasks_however_fast_the_machine_is() -> None:
-    wanted = make_grid("1:20", "0.1:0.9:0.1", r_max=500)
-    tasks = [{task.columns for task in make_plan(wanted, {}, CostModel(*m), 2).tasks} for m in [NOMINAL, (1e-3, 1e-6)]]
+    grid = make_grid("1:20", "0.1:0.9:0.1", r_max=500)
+    tasks = [{task.columns for task in make_plan(grid, {}, CostModel(*m), 2).tasks} for m in [NOMINAL, (1e-3, 1e-6)]]
     assert tasks[0] == tasks[1]

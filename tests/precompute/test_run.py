@@ -23,12 +23,12 @@ from ellzero.tables.format import shard
 GRID = make_grid("1,3,255", "0.1:0.9:0.1", r_max=300)
 
 
-def tasks_of(wanted: GridSpec, columns_a_task: int, first: int = 0) -> GridPlan:
+def make_tasks(grid: GridSpec, columns_per_task: int, first: int = 0) -> GridPlan:
     """Small tasks, so that a short run has many."""
-    works = [ColumnWork(noise.k, noise.alpha, first, wanted.r_end) for noise in wanted.noises()]
-    cuts = range(0, len(works), columns_a_task)
-    tasks = tuple(Task(tuple(works[cut : cut + columns_a_task]), 1_000, 0.01) for cut in cuts)
-    return GridPlan(tasks, len(wanted), 0)
+    works = [ColumnWork(noise.k, noise.alpha, first, grid.r_end) for noise in grid.noises()]
+    cuts = range(0, len(works), columns_per_task)
+    tasks = tuple(Task(tuple(works[cut : cut + columns_per_task]), 1_000, 0.01) for cut in cuts)
+    return GridPlan(tasks, len(grid), 0)
 
 
 def run(plan: GridPlan, table: Table, executor: Executor) -> Summary:
@@ -37,13 +37,13 @@ def run(plan: GridPlan, table: Table, executor: Executor) -> Summary:
     return summary
 
 
-def assert_holds(table: Table, wanted: GridSpec) -> None:
+def assert_holds(table: Table, grid: GridSpec) -> None:
     """Every row of the grid, each once, as the engine gives it."""
     columns = table.columns()
-    assert set(columns) >= set(wanted.noises())
-    for noise in wanted.noises():
+    assert set(columns) >= set(grid.noises())
+    for noise in grid.noises():
         (part,) = columns[noise]
-        expected = column(noise, wanted.r_end)
+        expected = column(noise, grid.r_end)
         assert [part.threshold(r) for r in range(part.stop)] == list(expected.rows)
         assert (part.end is End.COMPLETE) == expected.saturated
         assert (part.end is End.FLAT) == noise.is_flat
@@ -68,7 +68,7 @@ def test_the_time_is_compared_with_the_estimate(computing: float, comparison: st
 
 
 def test_on_ray_the_shards_are_the_same_to_the_byte(tmp_path: Path, ray_executor: RayExecutor) -> None:
-    plan = tasks_of(GRID, 2)
+    plan = make_tasks(GRID, 2)
     here, there = Table.create(str(tmp_path / "here")), Table.create(str(tmp_path / "there"))
     run(plan, here, LocalExecutor())
     run(plan, there, ray_executor)
@@ -96,11 +96,11 @@ def test_a_column_longer_than_a_shard_is_streamed_into_several(tmp_path: Path, m
     monkeypatch.setattr("ellzero.precompute.run.MOST_ROWS", 100)
     monkeypatch.setattr(shard, "MOST_ROWS", 100)
     table = Table.create(str(tmp_path / "t"))
-    wanted = GridSpec((1,), (Fraction(51, 100), Fraction(4, 5)), 1_000)
-    summary = run(tasks_of(wanted, 2), table, LocalExecutor())
+    grid = GridSpec((1,), (Fraction(51, 100), Fraction(4, 5)), 1_000)
+    summary = run(make_tasks(grid, 2), table, LocalExecutor())
     assert len(summary.shards) == 11
     assert all(sum(len(part.rows) for part in parts) <= 100 for _, parts in table.shards())
-    assert_holds(table, wanted)
+    assert_holds(table, grid)
 
 
 def killed_once(task: Task, uri: str, mark: str | None, marks: str) -> TaskReceipt:
@@ -117,28 +117,28 @@ def killed_once(task: Task, uri: str, mark: str | None, marks: str) -> TaskRecei
 def test_a_worker_killed_after_writing_neither_loses_nor_doubles_rows(
     tmp_path: Path, ray_executor: RayExecutor
 ) -> None:
-    wanted, marks = make_grid("255", "0.2:0.8:0.2"), tmp_path / "marks"
+    grid, marks = make_grid("255", "0.2:0.8:0.2"), tmp_path / "marks"
     marks.mkdir()
     table = Table.create(str(tmp_path / "t"))
-    plan = tasks_of(wanted, 2)
+    plan = make_tasks(grid, 2)
     with table.store.run_mark() as mark:
         killed = bind(killed_once, uri=table.store.uri, mark=mark, marks=str(marks))
         assert len(list(ray_executor.run(killed, plan.tasks))) == len(plan.tasks) == len(list(marks.iterdir()))
     assert len(table.store.names()) == len(plan.tasks)
-    assert_holds(table, wanted)
+    assert_holds(table, grid)
 
 
 def test_a_worker_that_sees_another_directory_refuses(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path / "t"))
     with pytest.raises(StorageFailed, match="does not see the same directory; give a shared one or an s3:// URI"):
-        compute_task(tasks_of(GRID, 1).tasks[0], table.store.uri, ".ellzero-0123.run")
+        compute_task(make_tasks(GRID, 1).tasks[0], table.store.uri, ".ellzero-0123.run")
     assert table.store.names() == []
 
 
 def test_two_runs_at_once_on_overlapping_grids(tmp_path: Path, ray_executor: RayExecutor) -> None:
     one, other = make_grid("1,3", "0.1:0.9:0.1", r_max=200), make_grid("3,255", "0.1:0.9:0.1", r_max=100)
     table = Table.create(str(tmp_path / "t"))
-    mixed = [task for pair in zip(tasks_of(one, 3).tasks, tasks_of(other, 3).tasks, strict=True) for task in pair]
+    mixed = [task for pair in zip(make_tasks(one, 3).tasks, make_tasks(other, 3).tasks, strict=True) for task in pair]
     list(ray_executor.run(bind(compute_task, uri=table.store.uri, mark=None), mixed))
     compact(table)
     assert {noise: extent.rows for noise, extent in table.extents().items() if noise.k == 3} == {
@@ -149,6 +149,6 @@ def test_two_runs_at_once_on_overlapping_grids(tmp_path: Path, ray_executor: Ray
 
 def test_the_mark_of_a_run_goes_with_it(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path / "t"))
-    run(tasks_of(GridSpec((1,), (Fraction(1, 3),), 9), 1), table, LocalExecutor())
+    run(make_tasks(GridSpec((1,), (Fraction(1, 3),), 9), 1), table, LocalExecutor())
     assert [path.name for path in (tmp_path / "t").iterdir()] == table.store.names()
     assert Noise(1, "1/3") in table.extents()

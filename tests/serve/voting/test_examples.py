@@ -87,14 +87,14 @@ def test_examples_of_the_digits_fit_the_model(voting: Running) -> None:
 
 def test_a_noisy_example_has_the_requested_noise(voting: Running) -> None:
     clean = np.array(httpx2.get(f"{voting.url}/v1/examples?model=digits", timeout=PATIENCE).json()["examples"][3]["x"])
-    kept = {}
+    shares = {}
     for alpha in ("0.99", "0.6"):
         url = f"{voting.url}/v1/noisy?model=digits&example=3&alpha={alpha}"
         drawn = [np.array(httpx2.get(f"{url}&seed={seed}").json()["x"]) for seed in range(40)]
         assert httpx2.get(f"{url}&seed=7").json()["x"] == drawn[7].tolist()
-        kept[alpha] = np.mean([(one == clean).mean() for one in drawn])
-    assert kept["0.99"] == pytest.approx(0.99, abs=0.02)
-    assert kept["0.6"] == pytest.approx(0.6, abs=0.05)
+        shares[alpha] = np.mean([(one == clean).mean() for one in drawn])
+    assert shares["0.99"] == pytest.approx(0.99, abs=0.02)
+    assert shares["0.6"] == pytest.approx(0.6, abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -49,15 +49,15 @@ def test_a_long_request_becomes_a_job_with_the_same_result(voting: Running, fold
 
 def test_a_running_job_shows_its_progress_and_can_be_cancelled(voting: Running) -> None:
     job = start_job(voting.url)
-    url, seen = f"{voting.url}/v1/jobs/{job}", []
+    url, votes_so_far = f"{voting.url}/v1/jobs/{job}", []
     for _ in range(200):
         result = httpx2.get(url).json()
-        seen.append(result["votes"])
-        if result["eta_seconds"] is not None and len(set(seen)) > 2:
+        votes_so_far.append(result["votes"])
+        if result["eta_seconds"] is not None and len(set(votes_so_far)) > 2:
             break
         time.sleep(0.05)
-    assert seen == sorted(seen)
-    assert len(set(seen)) > 2
+    assert votes_so_far == sorted(votes_so_far)
+    assert len(set(votes_so_far)) > 2
     assert sum(result["counts"][0]) > 0
     assert result["state"] == "running"
     assert httpx2.delete(url).json()["state"] == "cancelled"

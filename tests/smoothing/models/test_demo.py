@@ -33,9 +33,9 @@ def test_it_does_what_its_card_says() -> None:
 
 def test_a_new_user_certifies_without_training(ellzero: Ellzero, tmp_path: Path) -> None:
     out = tmp_path / "results"
-    code, said, err = ellzero(f"certify --model demo-digits --n 500 --limit 5 --executor local --out {out}")
+    code, printed, err = ellzero(f"certify --model demo-digits --n 500 --limit 5 --executor local --out {out}")
     assert code == 0, err
-    assert f"{out}: 5 inputs certified" in said
+    assert f"{out}: 5 inputs certified" in printed
     assert json.loads(ellzero(f"report {out} --json").out)["run"]["model"]["name"] == "demo-digits"
     code, _, err = ellzero(f"certify --model demo-digit --out {out}")
     assert code == 1

@@ -28,9 +28,9 @@ class Script(DeviceRandomSource):
         self._words: Iterator[Tensor] = iter(words)
 
     def words(self, count: int, kind: Kind) -> Array:
-        given = next(self._words)
-        assert (len(given), given.dtype) == (count, getattr(torch, kind))
-        return given.clone()
+        words = next(self._words)
+        assert (len(words), words.dtype) == (count, getattr(torch, kind))
+        return words.clone()
 
 
 def source(block: int = 0) -> RandomSource:

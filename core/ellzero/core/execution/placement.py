@@ -94,7 +94,7 @@ def _explain_interruption(count_kept: Callable[[], str], uri: str) -> Iterator[N
         yield
     except (KeyboardInterrupt, EllzeroError):
         notify(
-            f"stopped after {count_kept()}; what was computed is kept in {uri}, and the same command goes on from there"
+            f"stopped after {count_kept()}; what was computed is kept in {uri}, and the same command resumes the run"
         )
         raise
     finally:

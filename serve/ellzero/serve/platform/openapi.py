@@ -53,7 +53,7 @@ def describe_json_or_npy(body: type[BaseModel], query: type[BaseModel], **more: 
 
 def _without_null(field: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of one value: in a query a field is given or left out, and never null."""
-    kept = {name: value for name, value in field.items() if name not in ("title", "default")}
-    if "anyOf" in kept:
-        kept["anyOf"] = [choice for choice in kept["anyOf"] if choice != {"type": "null"}]
-    return kept
+    schema = {name: value for name, value in field.items() if name not in ("title", "default")}
+    if "anyOf" in schema:
+        schema["anyOf"] = [choice for choice in schema["anyOf"] if choice != {"type": "null"}]
+    return schema
