@@ -175,6 +175,11 @@ def test_an_auc_needs_two_classes(y: list[int]) -> None:
         adversarial_auc(**{**small(), "y": y}, budget=1)
 
 
+def test_labels_of_two_kinds_are_refused() -> None:
+    with pytest.raises(UnusableLabels, match="the labels must be of one kind"):
+        adversarial_auc(**{**small(), "y": np.array([0, "a", 0, "a"], object)}, budget=1)
+
+
 def test_the_result_says_which_points_were_manipulated() -> None:
     result = adversarial_auc(**{**small(), "high": [0.5, 0.5, 1.0, 1.0]}, budget="25%")
     assert isinstance(result, AdversarialAuc)

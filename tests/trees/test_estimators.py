@@ -134,6 +134,10 @@ LEAF: dict[str, Any] = {"feature": [-1], "left": [-1], "right": [-1], "value": [
     ("change", "message"),
     [
         ({"classes": [1, 1]}, "classes must be two different labels"),
+        ({"classes": [0, "a"]}, "classes must be two different labels of one kind"),
+        ({"classes": [0, float("nan")]}, "classes must be two different labels of one kind"),
+        ({"leaf": "mean"}, "leaf must be 'share' or 'majority'"),
+        ({"max_depth": 0}, "max_depth must be an integer of at least 1"),
         ({"n_features": 0}, "n_features must be an integer of at least 1"),
         ({"alpha": "1/2"}, "alpha must be a rational number above 1/2"),
         ({"feature": [-1] * 2, "left": [-1] * 2, "right": [-1] * 2, "value": [0, 1], "roots": [0, 1]}, "roots must be"),
@@ -146,8 +150,18 @@ def test_arrays_of_no_estimator_are_refused(change: dict[str, Any], message: str
         SmoothedForestClassifier.from_arrays(**LEAF | change, n_trees=3)
 
 
+@pytest.mark.parametrize("value", [[[0.5]], 0.5, ["x"], [1j], [None], [2.0]])
+def test_values_that_are_no_list_of_probabilities_are_refused(value: Any) -> None:
+    with pytest.raises(UnusableTree, match="value must be a (list of numbers|number from 0 to 1)"):
+        SmoothedTreeClassifier.from_arrays(**LEAF | {"value": value})
+
+
 def test_attributes_that_were_tampered_with_make_no_certificate(data: tuple[np.ndarray, np.ndarray]) -> None:
     tree = SmoothedTreeClassifier(max_depth=2).fit(*data)
     tree.feature_[1] = tree.feature_[0]
     with pytest.raises(UnusableTree, match="a feature is tested at more than one node"):
         tree.certified_radius(data[0])
+    tree = SmoothedTreeClassifier(max_depth=2).fit(*data)
+    tree.alpha_ = Fraction(3, 2)
+    with pytest.raises(InvalidInput, match="alpha must be a rational number above 1/2 and at most 1"):
+        tree.probability_bounds(data[0], 1)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from sklearn.exceptions import NotFittedError
 
 from ellzero.trees import (
     SmoothedForestClassifier,
     SmoothedTreeClassifier,
     UnreadableFile,
     UnusableFeatures,
+    UnusableLabels,
     load_trees,
     save_trees,
 )
@@ -123,3 +125,12 @@ def test_an_error_says_what_is_wrong(changes: dict[str, Any], message: str) -> N
 def test_a_file_that_is_not_there_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="cannot be read: No such file"):
         load_trees(tmp_path / "absent.json")
+
+
+def test_only_fitted_estimators_with_classes_of_numbers_or_text_are_written(tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError):
+        save_trees(SmoothedTreeClassifier(), tmp_path / "model.json")
+    days = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
+    with pytest.raises(UnusableLabels, match="a model file has classes of numbers or text, not of date"):
+        save_trees(fit(1, 0, (days[0], days[1])), tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())

@@ -25,7 +25,6 @@ LABELS = np.array([0, 1, 1, 0])
         (BITS[0], "Expected 2D array"),
         (BITS[:, :0], "0 feature"),
         (BITS[:0], "0 sample"),
-        (BITS[:3], "inconsistent numbers of samples"),
         (np.array([["x"] * 3] * 4), "dtype|string|convert"),
     ],
 )
@@ -39,9 +38,14 @@ def test_features_that_are_not_bits_are_refused_in_training(features: Any, messa
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([1, 1, 1, 1], "the labels must be of two classes; there is one class only"),
+        ([1, 1, 1, 1], "the labels must be of two classes; there is one class only: 1$"),
+        (["a"] * 4, "there is one class only: 'a'$"),
         ([0, 1, 2, 0], "Only binary classification is supported. The labels are of 3 classes"),
         ([0.1, 0.2, 0.3, 0.4], "Unknown label type"),
+        ([0, 1, np.nan, 1], "y contains NaN"),
+        ([[0, 1]] * 4, "y should be a 1d array"),
+        (None, "requires y to be passed"),
+        ([0, 1, 1], "inconsistent numbers of samples"),
     ],
 )
 def test_labels_that_are_not_of_two_classes_are_refused(labels: Any, message: str) -> None:
@@ -83,8 +87,11 @@ def test_inputs_must_be_like_those_of_training(method: str) -> None:
 
 def test_numbers_of_changes_and_directions_are_checked() -> None:
     tree = SmoothedTreeClassifier().fit(BITS, LABELS)
-    with pytest.raises(InvalidInput, match="r_max must be an integer of at least 0; got -1"):
+    with pytest.raises(InvalidInput, match="r_max must be an integer from 0 to 100000; got -1"):
         tree.probability_bounds(BITS, -1)
+    with pytest.raises(InvalidInput, match="r_max must be an integer from 0 to 100000; got 1000000"):
+        tree.probability_bounds(BITS, 10**30)
+    assert (tree.adversarial_input(BITS, 10**30, toward=1) == tree.adversarial_input(BITS, 3, toward=1)).all()
     with pytest.raises(InvalidInput, match="r must be an integer of at least 0; got -1"):
         tree.adversarial_input(BITS, -1, toward=1)
     with pytest.raises(InvalidInput, match="toward must be 0 or 1; got 2"):

@@ -130,7 +130,10 @@ def _read_labels(y: Any) -> npt.NDArray[np.bool_]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise UnusableLabels(f"the labels must be a list of one label a point; got the shape {labels.shape}")
-    classes = np.unique(labels)
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        raise UnusableLabels("the labels must be of one kind, numbers or text") from None
     if len(classes) != 2:
         raise UnusableLabels(f"an AUC needs points of two classes; got {len(classes)}")
     return np.asarray(labels == classes[1])

@@ -11,7 +11,7 @@ from ellzero.trees.errors import UnusableLabels
 from ellzero.trees.estimators import SmoothedTrees
 from ellzero.trees.forest import Doubles, Integers
 from ellzero.trees.recursion import Bits
-from ellzero.trees.validation import read_radius
+from ellzero.trees.validation import read_largest_radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ def compare_with_agnostic(
     r_max: int = 2,
 ) -> CertificateComparison:
     """Both certificates for inputs of the classes y, with gaps for r = 0, …, r_max. Exact but for the last rounding."""
-    r_max = read_radius(r_max, "r_max")
+    r_max = read_largest_radius(r_max, "r_max")
     low, high = estimator.probability_bounds(X, r_max, exact=True)
     alpha, d = estimator.alpha_, estimator.n_features_in_
     least = np.where(_are_second_class(estimator, y, len(low))[:, np.newaxis], low, 1 - high)

@@ -19,7 +19,14 @@ from ellzero.trees.adversary import change_inputs
 from ellzero.trees.forest import Doubles, Forest, Integers
 from ellzero.trees.growth import grow
 from ellzero.trees.recursion import Bits
-from ellzero.trees.validation import read_alpha, read_features, read_leaf, read_radius, read_training_data
+from ellzero.trees.validation import (
+    read_alpha,
+    read_features,
+    read_largest_radius,
+    read_leaf,
+    read_radius,
+    read_training_data,
+)
 
 
 class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -82,9 +89,9 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         estimator = cls(**parameters)
         estimator.alpha_ = read_alpha(estimator.alpha)
-        estimator.classes_ = np.asarray(classes)
-        if estimator.classes_.shape != (2,) or estimator.classes_[0] == estimator.classes_[1]:
-            raise InvalidInput("classes", "two different labels", classes)
+        read_leaf(estimator.leaf)
+        read_integer(estimator.max_depth, "max_depth", 1)
+        estimator.classes_ = _read_classes(classes)
         estimator.n_features_in_ = read_integer(n_features, "n_features", 1)
         forest = Forest.of(feature, left, right, value, roots, estimator.n_features_in_)
         estimator._check_trees(forest)
@@ -92,12 +99,12 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """The class of each input, by an exact comparison of p with 1/2; ``classes_[0]`` at p = 1/2."""
-        forest, bits = self._read(X)
-        return np.asarray(self.classes_[(certificate.signs(forest, bits, self.alpha_) > 0).astype(np.intp)])
+        places = (certificate.signs(*self._read(X)) > 0).astype(np.intp)
+        return np.asarray(self.classes_[places])
 
     def predict_proba(self, X: ArrayLike) -> Doubles:  # noqa: N803
         """The doubles nearest to 1−p and p, of shape (inputs, 2). Inputs with the same p have the same double."""
-        return certificate.probabilities(*self._read(X), self.alpha_)
+        return certificate.probabilities(*self._read(X))
 
     def probability_bounds(self, X: ArrayLike, r_max: int, exact: bool = False) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: N803
         """(low, high): the least and the largest p when at most 0, 1, …, r_max features are changed.
@@ -106,8 +113,8 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from the exact value than 2^-49 of it for each level of depth and each tree (and 10^-300). With ``exact`` they
         are the exact Fractions.
         """
-        r_max = read_radius(r_max, "r_max")
-        return certificate.bounds(*self._read(X), self.alpha_, r_max, exact=exact)
+        r_max = read_largest_radius(r_max, "r_max")
+        return certificate.bounds(*self._read(X), r_max, exact=exact)
 
     def certified_radius(self, X: ArrayLike) -> Integers:  # noqa: N803
         """The largest r for which no input with at most r changed features gets another class or p = 1/2.
@@ -115,19 +122,19 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Exact: with r+1 changes some input has another class, or a tie. −1 where p = 1/2 itself.
         ``n_features_in_`` where no number of changes is enough.
         """
-        return certificate.radii(*self._read(X), self.alpha_)
+        return certificate.radii(*self._read(X))
 
     def adversarial_input(self, X: ArrayLike, r: int, toward: object) -> NDArray[np.uint8]:  # noqa: N803
         """Inputs with at most r changed features whose p is exactly the bound at r.
 
         The largest p if ``toward`` is ``classes_[1]``, the least if it is ``classes_[0]``. No fewer changes attain it.
         """
-        r, (forest, bits) = read_radius(r, "r"), self._read(X)
+        r, (forest, bits, alpha) = read_radius(r, "r"), self._read(X)
         labels = self.classes_.tolist()
         if toward not in labels:
             raise InvalidInput("toward", " or ".join(map(repr, labels)), toward)
         worst = np.maximum if labels.index(toward) else np.minimum
-        return change_inputs(forest, bits, self.alpha_, r, worst).astype(np.uint8)
+        return change_inputs(forest, bits, alpha, r, worst).astype(np.uint8)
 
     def _read_n_trees(self) -> int:
         raise NotImplementedError
@@ -140,17 +147,25 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.value_, self.roots_ = forest.value, forest.roots
         return self
 
-    def _read(self, x: ArrayLike) -> tuple[Forest, Bits]:
+    def _read(self, x: ArrayLike) -> tuple[Forest, Bits, Fraction]:
         check_is_fitted(self)
         bits = read_features(self, x)
         links = (self.feature_, self.left_, self.right_)
         # Checked at every use: what has become of the attributes meanwhile must not make a certificate wrong.
-        return Forest.of(*links, self.value_, self.roots_, self.n_features_in_), bits
+        return Forest.of(*links, self.value_, self.roots_, self.n_features_in_), bits, read_alpha(self.alpha_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _read_classes(classes: ArrayLike) -> NDArray[Any]:
+    """Two labels as an array. numpy makes text of 0 in [0, "a"]; such a label would be another one afterwards."""
+    labels = np.asarray(classes)
+    if labels.shape != (2,) or labels[0] == labels[1] or labels.tolist() != np.asarray(classes, object).tolist():
+        raise InvalidInput("classes", "two different labels of one kind, numbers or text", classes)
+    return labels
 
 
 class SmoothedTreeClassifier(SmoothedTrees):

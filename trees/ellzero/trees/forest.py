@@ -47,7 +47,7 @@ class Forest:
             _integers(feature, "feature"),
             _integers(left, "left"),
             _integers(right, "right"),
-            np.array(value, dtype=np.float64),
+            _doubles(value),
             _integers(roots, "roots"),
             n_features,
         )
@@ -106,3 +106,13 @@ def _integers(array: ArrayLike, name: str) -> Integers:
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
         raise UnusableTree(f"{name} must be a list of integers")
     return numbers.astype(np.int64)
+
+
+def _doubles(array: ArrayLike) -> Doubles:
+    try:
+        numbers: NDArray[Any] = np.array(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UnusableTree("value must be a list of numbers") from None
+    if numbers.ndim != 1:
+        raise UnusableTree("value must be a list of numbers")
+    return numbers

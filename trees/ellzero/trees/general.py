@@ -22,7 +22,7 @@ from ellzero.trees.errors import SearchTooLarge
 from ellzero.trees.forest import Integers
 from ellzero.trees.plain import two_class_leaves
 from ellzero.trees.recursion import Bits
-from ellzero.trees.validation import read_alpha, read_features, read_leaf, read_radius
+from ellzero.trees.validation import read_alpha, read_features, read_largest_radius, read_leaf, read_radius
 
 DEFAULT_LIMIT = 100_000
 """Changed inputs that a search looks at for one input: seconds."""
@@ -85,7 +85,7 @@ class SmoothedGeneralTree:
 
         `SearchTooLarge` if ``search_cost(r_max)`` is beyond ``limit``; `agnostic_bounds` holds without a search.
         """
-        r_max = read_radius(r_max, "r_max")
+        r_max = read_largest_radius(r_max, "r_max")
         if (cost := self.search_cost(r_max)) > read_integer(limit, "limit", 1):
             raise SearchTooLarge(cost, limit)
         pairs = [self._search(row, r_max) for row in read_features(self.tree, X)]
@@ -94,7 +94,7 @@ class SmoothedGeneralTree:
 
     def agnostic_bounds(self, X: ArrayLike, r_max: int) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: N803
         """Bounds of the same that hold for every classifier with the same p: no search, and no better for a tree."""
-        radii, p = range(read_radius(r_max, "r_max") + 1), self.probability(X)
+        radii, p = range(read_largest_radius(r_max, "r_max") + 1), self.probability(X)
         return (
             np.array([[agnostic_low(self.alpha, value, r) for r in radii] for value in p], dtype=object),
             np.array([[1 - agnostic_low(self.alpha, 1 - value, r) for r in radii] for value in p], dtype=object),

@@ -13,11 +13,12 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Interval, Le, MaxLen, MinLen
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from sklearn.utils.validation import check_is_fitted
 
 from ellzero.core.errors import EllzeroError
 from ellzero.core.storage import Folder
 from ellzero.core.text import first_line
-from ellzero.trees.errors import UnreadableFile
+from ellzero.trees.errors import UnreadableFile, UnusableLabels
 from ellzero.trees.estimators import SmoothedForestClassifier, SmoothedTreeClassifier, SmoothedTrees
 
 _MOST_BYTES = 1_000_000_000
@@ -64,8 +65,13 @@ class SavedTrees:
 def save_trees(estimator: SmoothedTrees, path: str | Path, notes: dict[str, Any] | None = None) -> str:
     """Write a fitted estimator to a file, whole or not at all, and return its SHA-256.
 
-    ``notes`` are for people: where the data came from, say. They must be JSON.
+    ``notes`` are for people: where the data came from, say. They must be JSON. `UnusableLabels` if the classes are
+    neither numbers nor text.
     """
+    check_is_fitted(estimator)
+    classes = estimator.classes_.tolist()
+    if not all(isinstance(label, Label) for label in classes):
+        raise UnusableLabels(f"a model file has classes of numbers or text, not of {type(classes[0]).__name__}")
     content = TreeFile(
         format="ellzero trees",
         version=1,
@@ -74,7 +80,7 @@ def save_trees(estimator: SmoothedTrees, path: str | Path, notes: dict[str, Any]
         max_depth=int(estimator.max_depth),
         leaf="share" if estimator.leaf == "share" else "majority",
         n_features=int(estimator.n_features_in_),
-        classes=estimator.classes_.tolist(),
+        classes=classes,
         feature=estimator.feature_.tolist(),
         left=estimator.left_.tolist(),
         right=estimator.right_.tolist(),

@@ -17,7 +17,7 @@ from ellzero.core.errors import InvalidInput
 from ellzero.trees.errors import UnusableTree
 from ellzero.trees.forest import Doubles, Integers
 from ellzero.trees.recursion import Bits
-from ellzero.trees.validation import read_features, read_radius
+from ellzero.trees.validation import read_features, read_largest_radius, read_radius
 
 _LEAF = -1
 
@@ -93,7 +93,7 @@ def plain_probability_bounds(tree: DecisionTreeClassifier, X: ArrayLike, r_max: 
 
     Exact: values of leaves, of shape (inputs, r_max + 1).
     """
-    r_max, leaves, bits = read_radius(r_max, "r_max"), two_class_leaves(tree), read_features(tree, X)
+    r_max, leaves, bits = read_largest_radius(r_max, "r_max"), two_class_leaves(tree), read_features(tree, X)
     distances, value = leaves.distances(bits), leaves.value[:, 1]
     balls = [distances <= r for r in range(r_max + 1)]
     return (

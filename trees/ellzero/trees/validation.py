@@ -14,6 +14,8 @@ from ellzero.core.numbers import read_integer, read_shortest
 from ellzero.trees.errors import UnusableFeatures, UnusableLabels
 from ellzero.trees.recursion import Bits
 
+MOST_CHANGES = 100_000
+"""Of tables with a column for each number of changes, so that a slip of the finger does not take all memory."""
 LEAVES = ("share", "majority")
 _ALPHA = "a rational number above 1/2 and at most 1, such as 4/5 or 0.8, whose parts fit 63 bits"
 
@@ -38,14 +40,20 @@ def read_radius(value: object, field: str) -> int:
     return read_integer(value, field, 0)
 
 
+def read_largest_radius(value: object, field: str) -> int:
+    """The last of the numbers of changes that a table has a column for."""
+    return read_integer(value, field, 0, MOST_CHANGES)
+
+
 def read_training_data(estimator: object, x: object, y: object) -> tuple[Bits, NDArray[Any], Bits]:
     """Features, the two classes in order, and which examples are of the second."""
     _refuse_sparse(x)
     try:
-        features, labels = validate_data(estimator, x, y)
+        features = validate_data(estimator, x)
     except ValueError as error:
         raise UnusableFeatures(str(error)) from None
     try:
+        features, labels = validate_data(estimator, x, y)
         check_classification_targets(labels)
     except ValueError as error:
         raise UnusableLabels(str(error)) from None
@@ -55,7 +63,7 @@ def read_training_data(estimator: object, x: object, y: object) -> tuple[Bits, N
             f"Only binary classification is supported. The labels are of {len(classes)} classes, not of 2."
         )
     if len(classes) < 2:
-        raise UnusableLabels(f"the labels must be of two classes; there is one class only: {classes[0]!r}")
+        raise UnusableLabels(f"the labels must be of two classes; there is one class only: {classes.tolist()[0]!r}")
     return _read_bits(features), classes, labels == classes[1]
 
 
