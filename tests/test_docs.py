@@ -160,7 +160,7 @@ def run_python(source: str, place: str, namespace: dict[str, Any]) -> None:
     exec(compile(tree, place, "exec"), namespace)
 
 
-def test_what_is_not_run_has_a_reason_that_is_still_needed() -> None:
+def test_every_reason_not_to_run_a_snippet_is_still_needed() -> None:
     left_out = {
         pattern: command.text
         for name in DOCUMENTS

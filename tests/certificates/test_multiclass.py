@@ -89,6 +89,6 @@ def test_wrong_counts_are_refused(counts: list[int], chosen: int, n: int) -> Non
 @pytest.mark.parametrize(
     ("top", "second", "field"), [(10, -5, "second"), (5.5, 1, "top"), (True, 0, "top"), (10**9, 1, "top")]
 )
-def test_votes_that_are_no_counts_are_refused(top: int, second: int, field: str) -> None:
+def test_votes_that_are_not_counts_are_refused(top: int, second: int, field: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} must be an integer from 0 to 100000000"):
         outvotes(top, second)

@@ -111,6 +111,6 @@ def test_regions_of_a_bad_radius_are_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("family", [[], [Region(1, 2)], [Region(-1, 1), Region(2, 0)], [Region(0, 0)]])
-def test_masses_that_are_no_distributions_are_refused(family: list[Region]) -> None:
+def test_masses_that_are_not_distributions_are_refused(family: list[Region]) -> None:
     with pytest.raises(InvalidInput, match="^regions must be"):
         Rho.of(family)

@@ -100,7 +100,7 @@ def test_the_radius_from_votes_is_the_one_of_the_counts(
     assert rounded is None or (result is not None and rounded <= result)
 
 
-def test_what_unanimous_votes_reach() -> None:
+def test_the_radius_of_unanimous_votes() -> None:
     noise = Noise(255, "0.2")
     assert reachable_radius(noise, 100_000, "0.001", 150528) == 8
     assert reachable_radius(noise, 5, "0.001", 150528) is None

@@ -137,7 +137,7 @@ def test_a_paper_plan(ellzero: Ellzero) -> None:
     assert run.out.startswith("8 cells in 512 tasks, about ")
 
 
-def test_a_damaged_shard_is_set_aside_and_computed_anew(ellzero: Ellzero, tmp_path: Path) -> None:
+def test_a_damaged_shard_is_set_aside_and_recomputed(ellzero: Ellzero, tmp_path: Path) -> None:
     ellzero(f"{SMALL} --out {tmp_path}/t")
     table = Table.open(f"{tmp_path}/t")
     (name,) = table.store.names()

@@ -82,7 +82,7 @@ def test_info_of_a_table_of_the_paper(ellzero: Ellzero, paper: str) -> None:
     assert lines[-1] == "d: 9, 784"
 
 
-def test_without_a_table_the_shipped_one_is_meant(ellzero: Ellzero) -> None:
+def test_the_shipped_table_is_the_default(ellzero: Ellzero) -> None:
     info = json.loads(ellzero("tables info --json").out)
     assert info["table"] == str(bundled.LOCATION)
     assert info["columns"] > 1_000
@@ -323,7 +323,7 @@ NOTHING = ("info", "show", LOOKUP, "verify", "compact", "export")
         ("ftps://host/table", "ftps://host/table: no such file system"),
     ],
 )
-def test_what_is_no_table_is_one_line_with_exit_code_one(
+def test_a_place_without_a_table_is_one_line_with_exit_code_one(
     ellzero: Ellzero, tmp_path: Path, command: str, place: str, text: str
 ) -> None:
     for name in ("foreign", "parquet"):
@@ -342,7 +342,7 @@ def test_what_is_no_table_is_one_line_with_exit_code_one(
 
 
 @pytest.mark.parametrize("command", [LOOKUP, "verify", "compact", "export"])
-def test_a_table_of_the_paper_is_no_table_to_look_up(ellzero: Ellzero, paper: str, command: str) -> None:
+def test_a_table_of_the_paper_cannot_be_looked_up(ellzero: Ellzero, paper: str, command: str) -> None:
     options = "--k 1 --alpha 0.8 --d 9 --p 0.9" if command == LOOKUP else ""
     text = f"{paper} holds a table of paper thresholds, not of thresholds"
     one_line(ellzero(f"{prefix(command)} {paper} {options}"), 1, text)

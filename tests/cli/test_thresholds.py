@@ -42,7 +42,7 @@ def test_thresholds_go_to_saturation_by_themselves(ellzero: Ellzero) -> None:
     assert lines[-1] == "52,1.00000000000000000000"
 
 
-def test_an_r_max_that_was_asked_for_gets_all_its_rows(ellzero: Ellzero) -> None:
+def test_all_rows_up_to_r_max_are_printed(ellzero: Ellzero) -> None:
     lines = ellzero("thresholds --k 1 --alpha 0.8 --format csv --r-max 60").out.splitlines()
     assert len(lines) == 62
     assert lines[-9:] == [f"{r},1.00000000000000000000" for r in range(52, 61)]
@@ -54,7 +54,7 @@ def test_an_r_max_that_was_asked_for_gets_all_its_rows(ellzero: Ellzero) -> None
 
 @pytest.mark.parametrize("noise", ["--k 255 --alpha 0.2", "--k 1 --alpha 0.8", "--k 3 --alpha 1/4"])
 @pytest.mark.parametrize("digits", [1, 2, 3, 20])
-def test_a_range_says_the_same_however_it_is_asked_for(ellzero: Ellzero, noise: str, digits: int) -> None:
+def test_r_max_and_r_print_the_same_range(ellzero: Ellzero, noise: str, digits: int) -> None:
     """Thresholds of few digits saturate long before min_p does."""
     ask = f"thresholds {noise} --digits {digits} --format json"
     assert ellzero(f"{ask} --r-max 60").out == ellzero(f"{ask} --r 0:60").out

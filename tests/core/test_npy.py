@@ -17,7 +17,7 @@ def save(array: object) -> bytes:
 
 @pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", "<i8", ">i4", "u1", "?"])
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (1, 2, 3), ()])
-def test_what_numpy_saved_is_read_in_native_byte_order(dtype: str, shape: tuple[int, ...]) -> None:
+def test_arrays_saved_by_numpy_are_read_in_native_byte_order(dtype: str, shape: tuple[int, ...]) -> None:
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
     result = read_npy(save(array))
     assert np.array_equal(result, array)
@@ -25,7 +25,7 @@ def test_what_numpy_saved_is_read_in_native_byte_order(dtype: str, shape: tuple[
     assert result.dtype == array.dtype.newbyteorder("=")
 
 
-def test_what_is_written_is_what_numpy_saves() -> None:
+def test_the_bytes_written_are_those_of_numpy_save() -> None:
     array = np.array([[0.5, 0.25], [1.0, 0.0]])
     assert write_npy(array) == save(array)
     assert np.array_equal(read_npy(write_npy(array), dtype=np.float64, dimensions=2), array)

@@ -134,7 +134,7 @@ def test_each_service_waits_for_what_it_needs() -> None:
     assert {name for name, service in services.items() if "profiles" in service} == {"votes"}
 
 
-def test_ray_is_told_about_tokens_and_statistics_and_has_shared_memory() -> None:
+def test_ray_runs_without_tokens_and_statistics_and_with_shared_memory() -> None:
     services = composition()["services"]
     for name in ("head", "worker", "table"):
         assert services[name]["environment"] == {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}

@@ -62,7 +62,7 @@ def test_the_largest_d_and_r_max_bound_the_radii(d: object, r_max: object, r_end
         ({"k": 1, "alpha": "0.5", "d": "10,784", "r_max": 785}, "r_max must be at most the largest d, 784"),
     ],
 )
-def test_a_wrong_axis_is_said_in_one_line(axes: dict[str, object], complaint: str) -> None:
+def test_an_invalid_axis_is_one_line(axes: dict[str, object], complaint: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         make_grid(**axes)
     assert str(caught.value).startswith(complaint)
@@ -91,7 +91,7 @@ def test_a_grid_file(tmp_path: Path) -> None:
         ("k = 1\nalpha = 2020-01-01\n", "alpha must be"),
     ],
 )
-def test_a_wrong_grid_file_is_said_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
+def test_an_invalid_grid_file_is_one_line(tmp_path: Path, text: str, complaint: str) -> None:
     file = tmp_path / "grid.toml"
     file.write_text(text)
     with pytest.raises(InvalidInput) as caught:

@@ -147,7 +147,7 @@ def test_two_runs_at_once_on_overlapping_grids(tmp_path: Path, ray_executor: Ray
     assert_holds(table, one)
 
 
-def test_the_mark_of_a_run_goes_with_it(tmp_path: Path) -> None:
+def test_the_mark_of_a_run_is_removed_at_its_end(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path / "t"))
     run(make_tasks(GridSpec((1,), (Fraction(1, 3),), 9), 1), table, LocalExecutor())
     assert [path.name for path in (tmp_path / "t").iterdir()] == table.store.names()

@@ -71,7 +71,7 @@ def test_it_is_loaded_once() -> None:
     assert ABSTAIN == -1
 
 
-def test_one_command_makes_it_again(ellzero: Ellzero, tmp_path: Path) -> None:
+def test_one_command_computes_the_bundled_table_again(ellzero: Ellzero, tmp_path: Path) -> None:
     out = tmp_path / "again"
     run = ellzero(f"precompute --grid {bundled.GRID} --out {out} --compact --executor local")
     assert run.code == 0, run.err

@@ -106,7 +106,7 @@ def test_lists_are_read_however_people_write_them(text: str) -> None:
         "\x00",
     ],
 )
-def test_a_line_that_is_no_row_is_refused_by_its_number(line: str) -> None:
+def test_a_line_that_is_not_a_row_is_refused_with_its_number(line: str) -> None:
     with pytest.raises(InvalidInput) as error:
         list(import_export.from_text(io.StringIO(f"# first\n7\t0.9\n{line}\n")))
     assert str(error.value).startswith(

@@ -55,7 +55,7 @@ def test_the_schema_is_exactly_the_promised_one() -> None:
     assert not any(field.nullable for field in schema)
 
 
-def test_where_there_is_no_table_none_is_opened(tmp_path: Path) -> None:
+def test_opening_a_place_without_a_table_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotATable, match="holds no table$"):
         PaperTable.open(str(tmp_path))
     assert PaperTable.create(str(tmp_path)).rows() == []

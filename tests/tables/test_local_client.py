@@ -75,7 +75,7 @@ def test_it_is_used_like_a_client() -> None:
         assert local.radius("0.99", **BYTES).radius == 3
 
 
-def test_a_table_of_ones_own(tmp_path: Path) -> None:
+def test_a_client_of_another_table(tmp_path: Path) -> None:
     Table.create(str(tmp_path / "table")).append([exact_slice(Noise(3, "0.7"))])
     local = LocalClient(tmp_path / "table")
     assert local.radius("0.9", k=3, alpha="0.7", d=9).source == "table"

@@ -51,7 +51,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return Store(str(tmp_path / "table") if request.param == "local" else f"file://{tmp_path}/table")
 
 
-def test_what_was_put_is_listed_and_read_and_removed(store: Store) -> None:
+def test_a_shard_is_listed_read_and_removed(store: Store) -> None:
     assert store.names() == []
     store.prepare()
     assert store.names() == []
@@ -93,7 +93,7 @@ def test_a_damaged_shard_is_detected_set_aside_and_healed(store: Store) -> None:
     assert store.read(bad) == SHARDS[1]
 
 
-def test_what_is_set_aside_keeps_its_bytes(tmp_path: Path) -> None:
+def test_a_shard_set_aside_keeps_its_bytes(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     name = store.put(SHARDS[0])
     damage(store, name, b"other")
@@ -267,7 +267,7 @@ def test_a_foreign_parquet_file_between_shards_is_refused_and_other_files_are_no
         store.names()
 
 
-def test_a_file_is_no_table(tmp_path: Path) -> None:
+def test_a_file_is_not_a_table(tmp_path: Path) -> None:
     file = tmp_path / "table"
     file.write_text("mine")
     with pytest.raises(NotATable) as error:

@@ -139,7 +139,7 @@ def test_a_large_column_is_appended_as_shards_of_bounded_size(tmp_path: Path) ->
     assert table.append([]) == []
 
 
-def test_where_there_is_no_table_none_is_opened(tmp_path: Path) -> None:
+def test_opening_a_place_without_a_table_is_an_error(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "missing"):
         with pytest.raises(NotATable) as error:
             Table.open(str(place))
@@ -281,7 +281,7 @@ def test_a_compaction_that_fails_to_write_deletes_nothing(tmp_path: Path, monkey
     assert files(tmp_path) == before
 
 
-def test_what_is_appended_during_a_compaction_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_appended_during_a_compaction_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, other = Table.create(str(tmp_path)), Table.create(str(tmp_path))
     for noise in (BYTES, BITS):
         table.append([cut(WHOLE[noise], 0, 20)])

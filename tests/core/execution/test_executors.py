@@ -81,7 +81,7 @@ def test_an_error_for_workers_without_the_code_says_how_to_get_it(ray_executor: 
         list(ray_executor.run(need_missing_module, [1]))
 
 
-def test_what_a_killed_worker_was_doing_is_done_again(ray_executor: RayExecutor, tmp_path: Path) -> None:
+def test_the_task_of_a_killed_worker_is_repeated(ray_executor: RayExecutor, tmp_path: Path) -> None:
     results = sorted(ray_executor.run(bind(die_once, marks=str(tmp_path)), range(3)))
     assert [number for number, _ in results] == [0, 1, 2]
 
@@ -162,6 +162,6 @@ def test_an_actor_that_is_killed_is_replaced_and_its_items_are_done(ray_executor
     assert sorted(ray_executor.run_stateful(MakeMortal(tmp_path), range(8), WorkerResources())) == list(range(8))
 
 
-def test_what_making_raises_comes_back_as_it_was(ray_executor: RayExecutor) -> None:
+def test_an_error_while_making_the_function_is_raised_unchanged(ray_executor: RayExecutor) -> None:
     with pytest.raises(InvalidInput, match="model must be there"):
         list(ray_executor.run_stateful(make_nothing, range(3), WorkerResources()))

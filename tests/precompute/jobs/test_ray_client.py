@@ -41,7 +41,7 @@ def test_a_server_that_is_not_ray_is_one_line(ellzero: Ellzero, status: int, bod
     assert run == (1, "", f"ellzero: no Ray cluster answers at {address}\n")
 
 
-def test_what_the_head_refuses_is_one_line() -> None:
+def test_a_refusal_of_the_head_is_one_line() -> None:
     refusal = "the Ray cluster at there refused: ValueError: no"
     with pytest.raises(ClusterRefused, match=f"^{refusal}$"), ray_client.translate_errors("there"):
         raise RuntimeError("Request failed with status code 500: Traceback:\n  File x\nValueError: no\n")

@@ -50,7 +50,7 @@ def test_a_radius_comes_with_its_reason_and_the_samples_that_prove_it(
     view.says("samples", f"takes {planned.n:,} of them", f"if {planned.min_count:,} are for the class")
 
 
-def test_half_is_no_majority_and_the_page_says_why_it_abstains(view: View) -> None:
+def test_half_is_not_a_majority_and_the_page_says_why_it_abstains(view: View) -> None:
     view.type(p="0.5")
     view.shows("radius", "abstain")
     view.says("meaning", "p does not exceed 1/2", "Not even r = 0")

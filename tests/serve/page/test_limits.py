@@ -50,7 +50,7 @@ def test_a_field_takes_its_largest_value_and_no_larger_one(view: View, client: T
 
 
 @needs_chromium
-def test_a_model_is_not_asked_for_more_votes_than_a_request_may_take(view: View) -> None:
+def test_the_votes_of_a_request_are_limited(view: View) -> None:
     most = ServeSettings().max_votes - DEFAULT_N0
     expect(view.page.locator("#voting-noisy canvas")).to_have_count(4, timeout=WAIT_MS)
     view.type(**{"voting-n": str(most + 1)})

@@ -137,7 +137,7 @@ def test_the_image_is_shown_under_each_noise(voting: View) -> None:
     assert 15 <= much <= 50
 
 
-def test_what_is_wrong_stands_by_its_field(voting: View) -> None:
+def test_each_wrong_field_has_its_message(voting: View) -> None:
     voting.type(**{"voting-alphas": "2"})
     voting.says("voting-alphas-error", "α must be a number strictly between 0 and 1")
     voting.type(**{"voting-n": "0"})

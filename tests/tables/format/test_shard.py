@@ -50,7 +50,7 @@ def in_order(slices: list[ColumnSlice]) -> list[tuple[Noise, End, list[Threshold
 
 @settings(max_examples=50)
 @given(some_slices())
-def test_what_was_encoded_is_decoded(slices: list[ColumnSlice]) -> None:
+def test_encoded_slices_are_decoded_unchanged(slices: list[ColumnSlice]) -> None:
     result = shard.decode("x", shard.encode(slices))
     assert [list_rows(piece) for piece in result] == in_order(slices)
     assert [piece.first for piece in result] == [rows[0].r for _, _, rows in in_order(slices)]

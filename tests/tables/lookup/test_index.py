@@ -177,7 +177,7 @@ def test_a_row_of_every_kind_is_decided_at_its_last_bit() -> None:
         (0.9 + 0j, "(0.9+0j)"),
     ],
 )
-def test_what_is_no_probability_is_refused_in_one_line(p: Any, text: str | None) -> None:
+def test_an_invalid_probability_is_refused_in_one_line(p: Any, text: str | None) -> None:
     index = index_of(exact_slice(BITS, 5))
     if text is None:  # blanks around a number are ignored
         assert index.radius(p, BITS, 9).radius == 1
@@ -189,7 +189,7 @@ def test_what_is_no_probability_is_refused_in_one_line(p: Any, text: str | None)
 
 
 @pytest.mark.parametrize("d", [0, -1, True, 2.0, "9", 2**31, None])
-def test_what_is_no_dimension_is_refused_in_one_line(d: Any) -> None:
+def test_an_invalid_dimension_is_refused_in_one_line(d: Any) -> None:
     index = index_of(exact_slice(BITS, 5))
     for ask in (
         lambda: index.radius(0.9, BITS, d),
@@ -383,7 +383,7 @@ def test_a_radius_beyond_the_table_is_computed_once_and_then_columns(monkeypatch
         index.radius(float(exact_slice(BITS).rows.min_p[25]), BITS, 100)
 
 
-def test_what_is_kept_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_columns_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_cache, "MOST_CACHED_ROWS", 100)
     index = index_of()
     for k in range(1, 40):
@@ -423,7 +423,7 @@ def test_all_rows_of_a_column_are_computed_once(monkeypatch: pytest.MonkeyPatch,
         assert first[:2] == (radius(BITS, ask, 10_000), Source.COMPUTED)
 
 
-def test_a_column_too_long_to_keep_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_too_long_for_the_cache_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_cache, "MOST_CACHED_ROWS", 10)
     index = index_of()
     assert index.radius(nextafter(1, 0), BYTES, 150_528).radius == radius(BYTES, nextafter(1, 0), 150_528)
@@ -449,7 +449,7 @@ def test_thresholds_go_to_saturation_by_themselves(noise: Noise) -> None:
 
 
 @pytest.mark.parametrize("r_max", [-1, True, 1.5, "5"])
-def test_what_is_no_radius_is_refused_in_one_line(r_max: Any) -> None:
+def test_an_invalid_radius_is_refused_in_one_line(r_max: Any) -> None:
     for index in (index_of(), index_of(exact_slice(BITS, 5)), index_of(exact_slice(BITS))):
         with pytest.raises(InvalidInput, match="^r_max must be an integer of at least 0; got"):
             index.thresholds(BITS, r_max)
@@ -524,7 +524,7 @@ def test_exact_probabilities_are_written_back_as_doubles_are(tmp_path: Path, p: 
 
 
 @pytest.mark.parametrize("p", [0.3, 0.5, 1.0, "0.3", 1])
-def test_what_needs_no_row_writes_none(tmp_path: Path, p: Any) -> None:
+def test_a_lookup_that_needs_no_row_writes_none(tmp_path: Path, p: Any) -> None:
     index = ThresholdIndex.open(table_of(tmp_path, exact_slice(BITS, 3)), write_back=True)
     before = files(tmp_path)
     index.radius(p, BYTES, 150_528)
