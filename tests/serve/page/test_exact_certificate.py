@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 from serve.page.service import page_service
-from serve.page.test_accessibility import AXE, INSTALLED, RUN_AXE, SCHEMES
+from serve.page.test_accessibility import check_with_axe, skip_without_axe
 from serve.page.view import WAIT_MS, NewView, View, needs_chromium
 from serve.tree_models import BITS, LABELS, NAMES, add_trees
 
@@ -106,15 +106,8 @@ def test_ties_and_answers_that_no_change_moves_are_explained(panel: View, tmp_pa
 
 
 def test_axe_finds_nothing_beside_a_tree(new_view: NewView, tree_service: str) -> None:
-    if not INSTALLED.exists():
-        pytest.skip("needs axe-core, which make .venv/.axe installs by npm")
+    skip_without_axe()
     view = open_panel(new_view(tree_service, bypass_csp=True))
     view.at("voting-start").click()
     expect(view.at("voting-adversary")).to_be_visible(timeout=WAIT_MS)
-    view.page.add_script_tag(path=AXE)
-    for width in (1280, 360):
-        for scheme in SCHEMES:
-            view.page.set_viewport_size({"width": width, "height": 800})
-            view.page.emulate_media(color_scheme=scheme)
-            expect(view.page.locator("[aria-busy]")).to_have_count(0, timeout=WAIT_MS)
-            assert view.evaluate(RUN_AXE) == [], (width, scheme)
+    check_with_axe(view)
