@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from serve.running import Running, running
 from serve.test_batch import NPY, npy
+from serve.tree_models import add_trees
 from serve.voting_models import add_model
 
 from ellzero.serve import ServeSettings, create_app
@@ -65,7 +66,7 @@ schemathesis.openapi.format("binary", arrays())
 
 @schemathesis.hook
 def map_query(context: schemathesis.HookContext, query: Any) -> Any:
-    """Half of the requests to models name one that exists."""
+    """Most requests to models name one that exists, a network or a tree."""
     return _name_the_model(query)
 
 
@@ -74,13 +75,16 @@ def map_body(context: schemathesis.HookContext, body: Any) -> Any:
     """And half of their inputs fit it."""
     if isinstance(body, dict) and isinstance(body.get("x"), list) and len(body["x"]) % 2:
         body["x"] = [[[1, 2, 3, 0]] * 4] * (1 if len(body["x"]) == 1 else 3)
-    return _name_the_model(body)
+    named = _name_the_model(body)
+    if isinstance(named, dict) and named.get("model") == "constant" and isinstance(named.get("x"), list):
+        named["x"] = [1, 0, 1]
+    return named
 
 
 def _name_the_model(fields: Any) -> Any:
     name = fields.get("model") if isinstance(fields, dict) else None
-    if isinstance(name, str) and len(name) % 2 and re.fullmatch(MODEL_NAME, name, re.ASCII):
-        fields["model"] = "small"  # names that are wrong on purpose stay wrong
+    if isinstance(name, str) and len(name) % 4 and re.fullmatch(MODEL_NAME, name, re.ASCII):
+        fields["model"] = "small" if len(name) % 2 else "constant"  # names that are wrong on purpose stay wrong
     return fields
 
 
@@ -92,6 +96,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A real service that refuses long work soon; what it has answered is counted at the end."""
     folder = tmp_path_factory.mktemp("fuzz")
     add_model(folder)
+    add_trees(folder)
     settings = {
         "max_seconds": 0.5,
         "log_level": "warning",

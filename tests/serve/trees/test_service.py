@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import numpy as np
 import pytest
+from client.loopback import serving
 from serve.running import Running
 from serve.test_batch import NPY, npy
 from serve.tree_models import BITS, LABELS, NAMES, add_trees
@@ -19,6 +20,8 @@ from serve.voting_models import PATIENCE, post
 from ellzero.client import AsyncClient, Client
 from ellzero.core.errors import MissingExtra
 from ellzero.core.schemas import InputCertificate
+from ellzero.serve import ServeSettings, create_app
+from ellzero.trees import SmoothedTreeClassifier, save_trees
 from ellzero.trees.estimators import SmoothedTrees
 
 HALF = Fraction(1, 2)
@@ -173,6 +176,24 @@ def test_a_wrong_value_is_one_clear_problem(served_trees: Running, fields: dict[
     answer = post(served_trees.url, "certify", **{"model": "digits-tree", "x": [0] * 64, **fields})
     assert answer.status_code == 422
     assert message in answer.json()["detail"]
+
+
+def test_work_that_outlasts_the_deadline_of_its_request_is_503(tmp_path: Path) -> None:
+    length = 3_000  # one long path, whose integers grow at every node
+    feature, left, right = np.full((3, 2 * length + 1), -1)
+    inner = np.arange(length)
+    feature[2 * inner], left[2 * inner], right[2 * inner] = inner, 2 * inner + 1, 2 * inner + 2
+    value = np.arange(2 * length + 1) % 4 / 4
+    path = SmoothedTreeClassifier.from_arrays(feature, left, right, value, n_features=length, alpha="9999/10000")
+    save_trees(path, tmp_path / "path.json")
+    settings = ServeSettings(
+        models=str(tmp_path), jobs=str(tmp_path / "jobs"), log_level="error", request_timeout=0.5, max_seconds=10_000
+    )
+    with serving(create_app(settings)) as url:
+        inputs = np.zeros((256, length), np.uint8)
+        answer = httpx2.post(f"{url}/v1/certify?model=path", content=npy(inputs), headers=NPY, timeout=PATIENCE)
+    assert (answer.status_code, answer.json()["type"]) == (503, "urn:ellzero:problem:timeout")
+    assert answer.json()["detail"] == "no answer within 0.5 seconds"
 
 
 def test_a_network_still_needs_votes_and_names_in_problems_include_trees(served_trees: Running) -> None:

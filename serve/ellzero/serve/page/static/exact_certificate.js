@@ -3,7 +3,7 @@
 import { el, formatInteger } from "./dom.js";
 
 const MOST_DIGITS = 6; // of a probability, behind the point
-const MOST_CHARACTERS = 40; // of a fraction
+const MOST_CHARACTERS = 16; // of a fraction; longer ones are hard to read
 
 /** The certificate of one input, as elements; `nameClass` has the names of classes. */
 export function renderExactCertificate({ radius, prediction, selected, exact }, { d, noise }, kind, nameClass) {

@@ -21,7 +21,7 @@ const INTRODUCTION =
 const EXACT_INTRODUCTION =
   "The probability of each class under noise follows exactly from the trees, and so does the certified radius: no votes are needed.";
 const NO_MODELS =
-  "This service has no models. Install ellzero[predict] for the demo model, or name a folder of models saved by ellzero train: ellzero serve --models FOLDER.";
+  "This service has no models. Install ellzero[predict] for the demo model, or name a folder of models saved by ellzero train or ellzero tree fit: ellzero serve --models FOLDER.";
 const NO_PICTURES = "None of this service’s models can be tried here; send inputs of your own to POST /v1/certify.";
 
 const selection = { model: null, alpha: null, job: null };
