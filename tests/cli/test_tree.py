@@ -81,6 +81,41 @@ def test_the_auc_is_that_of_the_library(ellzero: Ellzero) -> None:
         assert Fraction(row.split()[2]) <= Fraction(line["guaranteed"]), "a guarantee is rounded down"
 
 
+def test_the_positive_class_of_the_auc_is_that_of_the_model(ellzero: Ellzero) -> None:
+    fit(ellzero)
+    model = json.loads(Path("model.json").read_text())
+    Path("reversed.json").write_text(json.dumps({**model, "classes": model["classes"][::-1]}))
+    options = "--data bits.npz --budget 0 --json"
+    clean, reverse = (
+        Fraction(json.loads(ellzero(f"tree auc --model {name}.json {options}").out)["clean"])
+        for name in ("model", "reversed")
+    )
+    assert clean > Fraction(1, 2)
+    assert reverse == 1 - clean, "the same p is now the probability of the other class"
+
+
+def test_budgets_and_labels_are_refused_before_any_search(ellzero: Ellzero) -> None:
+    fit(ellzero)
+    done = ellzero("tree auc --model model.json --data bits.npz --budget 10% --budget 301")
+    assert (done.code, done.out) == (2, "")
+    np.savez("one.npz", x=np.ones((3, 12), int), y=np.ones(3, int))
+    assert ellzero("tree auc --model model.json --data one.npz").out == ""
+
+
+@pytest.mark.parametrize("line", ["fit --data bits.npz --out file/m.json", "bace --data bace.csv --out file/b"])
+def test_a_place_that_cannot_be_written_is_refused_first(ellzero: Ellzero, line: str) -> None:
+    Path("file").write_text("")
+    done = ellzero(f"tree {line}")
+    assert done.code == 1
+    assert done.err.startswith("ellzero: file")
+    assert len(done.err.splitlines()) == 1
+
+
+def test_the_folder_of_a_model_is_made(ellzero: Ellzero) -> None:
+    fit(ellzero, "--out new/folder/model.json")
+    assert Path("new/folder/model.json").exists()
+
+
 def test_a_tree_is_drawn_with_the_chance_of_reaching_each_node(ellzero: Ellzero) -> None:
     fit(ellzero)
     plain = ellzero("tree show --model model.json").out

@@ -175,6 +175,12 @@ def test_an_auc_needs_two_classes(y: list[int]) -> None:
         adversarial_auc(**{**small(), "y": y}, budget=1)
 
 
+def test_more_pairs_than_fit_in_memory_are_refused() -> None:
+    y, scores = np.arange(12_000) % 2, np.zeros(12_000)
+    with pytest.raises(UnusableLabels, match="an AUC is bounded for 33,554,432 pairs .* at most; got 36,000,000"):
+        adversarial_auc(y, scores, scores, scores, budget=1)
+
+
 def test_labels_of_two_kinds_are_refused() -> None:
     with pytest.raises(UnusableLabels, match="the labels must be of one kind"):
         adversarial_auc(**{**small(), "y": np.array([0, "a", 0, "a"], object)}, budget=1)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ellzero.trees import UnreadableFile
 from ellzero.trees.bace import BaceResult, run_bace
 from ellzero.trees.data import BinaryDataSource
 from ellzero.trees.drawing import plot_bace
@@ -51,3 +52,11 @@ def test_knowing_the_tree_is_never_worse_than_not_knowing_it(result: BaceResult)
 def test_the_curves_are_drawn(result: BaceResult, tmp_path: Path) -> None:
     plot_bace(result, tmp_path / "curves.svg")
     assert (tmp_path / "curves.svg").read_text().count('id="axes_') == 3
+
+
+@pytest.mark.parametrize(("labels", "part"), [("1" + "0" * 9, "validation"), ("0120120120", "train")])
+def test_every_part_needs_two_classes(tmp_path: Path, labels: str, part: str) -> None:
+    path = tmp_path / "molecules.csv"
+    path.write_text("\n".join(["mol,Class", *(f"{'C' * (n + 1)}O,{label}" for n, label in enumerate(labels))]) + "\n")
+    with pytest.raises(UnreadableFile, match=f"must have labels of two classes in its part {part}, and has"):
+        run_bace(BinaryDataSource(str(path), "Class", "mol", "random", seed=2), 1, SHARES)

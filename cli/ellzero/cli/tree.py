@@ -17,8 +17,9 @@ from ellzero.core.execution.placement import Placement
 from ellzero.core.numbers import read_integer
 from ellzero.core.part_store import PartStore
 from ellzero.core.progress import announce, notify, show_progress
+from ellzero.core.storage import Folder
 from ellzero.core.text import count_noun
-from ellzero.trees.auc import adversarial_auc
+from ellzero.trees.auc import adversarial_auc, read_budget, read_labels
 from ellzero.trees.bace import PAPER_GAPS, RADII, BaceResult, run_bace
 from ellzero.trees.data import PARTS, SPLITS, BinaryDataSource
 from ellzero.trees.drawing import draw_text, plot_bace, plot_tree
@@ -82,6 +83,7 @@ def fit_command(source: BinaryDataSource, trees: int, alpha: str, max_depth: int
     The file has no code, and its SHA-256 names the model in results.
     """
     data = source.load()
+    Folder(str(out.parent)).prepare()  # before the training, which takes longer
     estimator: SmoothedTrees
     if trees == 1:
         estimator = SmoothedTreeClassifier(alpha, max_depth, leaf)
@@ -171,13 +173,15 @@ def auc_command(
     the best manipulation found. They are equal where the search was ended by a proof.
     """
     saved, data = load_trees(model), source.load()
-    place_labels(saved, data, source.uri)
+    labels = place_labels(saved, data, source.uri)
+    read_labels(labels)  # what cannot be used is refused before the bounds are computed
+    budgets = [read_budget(each, len(labels)) for each in budget]
     low, high = saved.estimator.probability_bounds(data.features, max(radii), exact=True)
     if not as_json:
         click.echo("r  points  guaranteed  attained  gap")
     for r in radii:
-        for each in budget:
-            result = adversarial_auc(data.labels, low[:, 0], low[:, r], high[:, r], each, time_limit)
+        for points in budgets:
+            result = adversarial_auc(labels, low[:, 0], low[:, r], high[:, r], points, time_limit)
             if as_json:
                 exact = {name: str(getattr(result, name)) for name in ("guaranteed", "attained", "gap", "clean")}
                 click.echo(
@@ -186,7 +190,7 @@ def auc_command(
             else:
                 guaranteed, attained = _round_down(result.guaranteed, 4), _round_down(result.attained, 4)
                 gap = float(result.gap)
-                click.echo(f"{r:<3d}{result.budget:<8d}{guaranteed:<12}{attained:<10}{gap:.4f}")
+                click.echo(f"{r:<2d} {result.budget:<7d} {guaranteed:<12}{attained:<10}{gap:.4f}")
 
 
 def _round_down(auc: Fraction, digits: int) -> str:
@@ -232,8 +236,8 @@ def show_command(model: str, source: BinaryDataSource | None, row: int, depth: i
 def bace_command(data: str, split: str, seed: int, time_limit: float, out: Path) -> None:
     """Repeat the paper's experiment on BACE: guaranteed AUC against the share of manipulated molecules."""
     source = BinaryDataSource(data, "Class", "mol", split, "train", seed)
+    Folder(str(out)).prepare()  # before the experiment, which takes minutes
     result = run_bace(source, time_limit, on_step=notify)
-    out.mkdir(parents=True, exist_ok=True)
     (out / f"bace-{split}.json").write_text(json.dumps(asdict(result), default=str, indent=1) + "\n", encoding="utf-8")
     _print_bace(result)
     plot_bace(result, out / f"bace-{split}.svg")

@@ -79,7 +79,7 @@ def adversarial_auc(
     manipulation. Nothing in floating point decides a bound. Time and gap depend on the data; 152 molecules mostly take
     less than a second.
     """
-    positive = _read_labels(y)
+    positive = read_labels(y)
     own, least, largest = _read_scores(clean, low, high)
     if len(positive) != len(own):
         raise InvalidInput("y", f"as many labels as there are scores, {len(own)}", len(positive))
@@ -88,8 +88,6 @@ def adversarial_auc(
     seconds = _read_seconds(time_limit)
     above, below = np.flatnonzero(positive), np.flatnonzero(~positive)
     pairs = len(above) * len(below)
-    if pairs > MOST_PAIRS:
-        raise InvalidInput("y", f"labels with at most {MOST_PAIRS:,} pairs of a positive and a negative", pairs)
     before = _half_pairs(own[above], own[below])
     positive_moved = _half_pairs(least[above], own[below])
     negative_moved = _half_pairs(own[above], largest[below])
@@ -126,7 +124,8 @@ def read_budget(budget: object, points: int) -> int:
     return int(share * points)
 
 
-def _read_labels(y: Any) -> npt.NDArray[np.bool_]:
+def read_labels(y: Any) -> npt.NDArray[np.bool_]:
+    """Which points are positive: of the larger of two classes."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise UnusableLabels(f"the labels must be a list of one label a point; got the shape {labels.shape}")
@@ -136,7 +135,12 @@ def _read_labels(y: Any) -> npt.NDArray[np.bool_]:
         raise UnusableLabels("the labels must be of one kind, numbers or text") from None
     if len(classes) != 2:
         raise UnusableLabels(f"an AUC needs points of two classes; got {len(classes)}")
-    return np.asarray(labels == classes[1])
+    positive = np.asarray(labels == classes[1])
+    if (pairs := int(positive.sum()) * int((~positive).sum())) > MOST_PAIRS:
+        raise UnusableLabels(
+            f"an AUC is bounded for {MOST_PAIRS:,} pairs of a positive and a negative at most; got {pairs:,}"
+        )
+    return positive
 
 
 def _read_scores(clean: Any, low: Any, high: Any) -> list[Integers]:

@@ -16,7 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ellzero.trees.auc import adversarial_auc
 from ellzero.trees.comparison import compare_with_agnostic
-from ellzero.trees.data import BinaryData, BinaryDataSource
+from ellzero.trees.data import PARTS, BinaryData, BinaryDataSource
+from ellzero.trees.errors import UnreadableFile
 from ellzero.trees.estimators import SmoothedForestClassifier, SmoothedTreeClassifier
 from ellzero.trees.plain import greedy_adversary, plain_probability_bounds
 
@@ -78,7 +79,7 @@ def run_bace(
 
     ``time_limit`` is for each AUC, of which there are 3 radii × shares × 4 classifiers; ``on_step`` hears what begins.
     """
-    train, validation, test = (replace(source, part=part).load() for part in ("train", "validation", "test"))
+    train, validation, test = (_load_part(source, part) for part in PARTS)
     shares = tuple(shares)
 
     def measure(name: str, tuned: "_Tuned", scores: list[Scores]) -> ClassifierResult:
@@ -119,6 +120,14 @@ def run_bace(
     results.append(measure("vanilla tree, greedy adversary", tuned, greedy))
     sizes = (len(train.labels), len(validation.labels), len(test.labels))
     return BaceResult(source.split, sizes, tuple(results), gaps, paper_gaps)
+
+
+def _load_part(source: BinaryDataSource, part: str) -> BinaryData:
+    """A part of the data with its two classes: small data can end with one, which has no AUC."""
+    data = replace(source, part=part).load()
+    if (classes := len(set(data.labels.tolist()))) != 2:
+        raise UnreadableFile(source.uri, f"must have labels of two classes in its part {part}, and has {classes}")
+    return data
 
 
 def _gaps(model: SmoothedTreeClassifier, train: BinaryData) -> dict[int, float]:
