@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import httpx2
 import numpy as np
-from measuring import Line, seconds
+from measuring import Measurement, seconds
 from serve.running import Running, free_port, running
 
 from ellzero.certificates import Noise
@@ -33,7 +33,7 @@ class Load(NamedTuple):
     p99: float
 
 
-def service() -> Iterator[Line]:
+def service() -> Iterator[Measurement]:
     """Lookups a second, latency, batches and memory."""
     with tempfile.TemporaryDirectory() as directory, running(Path(directory) / "log") as ours:
         for path in (f"{_QUERY}&p=0.99", "/v1/tables"):
@@ -41,12 +41,12 @@ def service() -> Iterator[Line]:
         idle = ours.memory()
         yield from _lookups(ours)
         yield from _batch(ours)
-        yield Line("memory of the idle service, MB", f"{idle / 1e6:.0f}", "the shipped table, 421,174 rows")
+        yield Measurement("memory of the idle service, MB", f"{idle / 1e6:.0f}", "the shipped table, 421,174 rows")
 
 
-def _lookups(ours: Running) -> Iterator[Line]:
+def _lookups(ours: Running) -> Iterator[Measurement]:
     if shutil.which("wrk") is None:
-        yield Line("lookups a second", "skipped", "wrk is not installed: apt-get install wrk")
+        yield Measurement("lookups a second", "skipped", "wrk is not installed: apt-get install wrk")
         return
     lookups: list[Load] = []
     bare: list[Load] = []
@@ -55,20 +55,20 @@ def _lookups(ours: Running) -> Iterator[Line]:
             bare.append(_wrk(url + _QUERY))
             lookups.append(_wrk(ours.url + _QUERY))
     fastest, constant = max(load.rate for load in lookups), max(load.rate for load in bare)
-    yield Line(
+    yield Measurement(
         "lookups a second / a bare FastAPI route's constants a second",
         f"{fastest / constant:.2f}",
         f"{fastest:,.0f} / {constant:,.0f}, {_CONNECTIONS} connections, best of {_ROUNDS}",
     )
     slow, slow_constant = min(load.p99 for load in lookups), min(load.p99 for load in bare)
-    yield Line(
+    yield Measurement(
         f"p99 of lookups / of the bare route, {_CONNECTIONS} connections",
         f"{slow / slow_constant:.2f}",
         f"{slow:.1f} ms / {slow_constant:.1f} ms",
     )
 
 
-def _batch(ours: Running) -> Iterator[Line]:
+def _batch(ours: Running) -> Iterator[Measurement]:
     values = np.random.default_rng(0).uniform(0.5, 1, 100_000)
     numbers = values.tolist()
     noise, index = Noise(255, "0.2"), bundled_index()
@@ -83,7 +83,7 @@ def _batch(ours: Running) -> Iterator[Line]:
             raise SystemExit("the service differs from the index")
     for what, spent in ((".npy", array), ("JSON", text)):
         times = f"{spent * 1e3:.1f} ms / {direct * 1e3:.1f} ms"
-        yield Line(f"100,000 p by client and service as {what} / by the index", f"{spent / direct:.2f}", times)
+        yield Measurement(f"100,000 p by client and service as {what} / by the index", f"{spent / direct:.2f}", times)
 
 
 def _wrk(url: str) -> Load:

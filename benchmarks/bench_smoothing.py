@@ -11,7 +11,7 @@ from pathlib import Path
 import ellzero.smoothing  # noqa: F401  # before torch: it says how threads wait
 
 import torch  # isort: skip
-from measuring import Line
+from measuring import Measurement
 from torch import Tensor, nn
 
 from ellzero.smoothing import CertifySettings, DiscreteNoise, SmoothedClassifier, Stopping
@@ -27,7 +27,7 @@ _NOISES = (DiscreteNoise(255, "0.2"), DiscreteNoise(1, "0.8"))
 _MANY, _INPUTS = 100_000, 64
 
 
-def certification() -> Iterator[Line]:
+def certification() -> Iterator[Measurement]:
     """Images a second through noise, model and count, against the model alone, and against a plain loop."""
     for noise in _NOISES:
         yield from _speed(noise)
@@ -40,7 +40,7 @@ def _network() -> nn.Module:
     return build("paper-cnn", (1, 28, 28), 10, 256, {}).eval()
 
 
-def _speed(noise: DiscreteNoise) -> Iterator[Line]:
+def _speed(noise: DiscreteNoise) -> Iterator[Measurement]:
     """Batch by batch in turn, so that all three see the same machine: its speed changes by half within seconds."""
     torch.manual_seed(1)
     x = torch.randint(0, noise.levels, (1, 28, 28), dtype=torch.uint8)
@@ -66,12 +66,12 @@ def _speed(noise: DiscreteNoise) -> Iterator[Line]:
     if votes != _CERTIFICATIONS * (_SELECTING + _BOUNDING):
         raise SystemExit(f"{votes:,} votes are not all of them")
     what = f"the paper's CNN, K={noise.noise.k}, α={noise.noise.alpha}, batches of {batch}"
-    yield Line(
+    yield Measurement(
         f"certify images/s / the bare forward pass, {what}",
         f"{bare / whole:.2f}",
         f"{votes / whole:,.0f} / {votes / bare:,.0f} a second, {batches} batches in turn",
     )
-    yield Line(
+    yield Measurement(
         "certify images/s / a plain loop (repeat, rand < α, randint, forward, count)",
         f"{loop / whole:.2f}",
         f"{votes / whole:,.0f} / {votes / loop:,.0f} a second",
@@ -101,7 +101,7 @@ def _plain_batch(model: nn.Module, x: Tensor, noise: DiscreteNoise, size: int) -
         torch.bincount(model(noisy).argmax(1), minlength=10)
 
 
-def _stops() -> Iterator[Line]:
+def _stops() -> Iterator[Measurement]:
     """A mixed set: digits under noise, of which some are certain, some doubtful and some wrong."""
     noise = DiscreteNoise(1, "0.9")
     train, test = (binarize(load_data("digits", split), 8) for split in ("train", "test"))
@@ -122,18 +122,18 @@ def _stops() -> Iterator[Line]:
         used = sum(result.drawn for result in results) / (_INPUTS * _MANY)
         lost = radii[Stopping.NEVER] - radii[stopping]
         abstained = sum(result.radius is None for result in results)
-        yield Line(
+        yield Measurement(
             f"votes used / n = {_MANY:,}, stopping={stopping}, {_INPUTS} digits",
             f"{used:.2f}",
             f"mean radius {radii[stopping]:.3f}, {lost:.3f} lost; {abstained} abstained, {seconds:.0f} s",
         )
 
 
-def _memory() -> Iterator[Line]:
+def _memory() -> Iterator[Measurement]:
     """The largest memory of a process of its own, after 1,000 votes and after 100,000."""
     output = subprocess.run([sys.executable, __file__, "memory"], check=True, capture_output=True, text=True).stdout
     few, many = (int(number) * 1024 for number in output.split())
-    yield Line(
+    yield Measurement(
         f"largest memory with n = {_MANY:,} / with n = 1,000, the paper's CNN",
         f"{many / few:.2f}",
         f"{many / 1e6:.0f} MB / {few / 1e6:.0f} MB, torch included; {_MANY:,} copies would be 314 MB",

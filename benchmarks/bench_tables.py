@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
-from measuring import Line, seconds
+from measuring import Measurement, seconds
 
 from ellzero.certificates import Noise
 from ellzero.certificates.exact_thresholds import iter_column_rows
@@ -71,7 +71,7 @@ def gain_of_two_cores() -> float:
     return 2 * sum(alone for alone, _ in rounds) / sum(together for _, together in rounds)
 
 
-def pipeline() -> Iterator[Line]:
+def pipeline() -> Iterator[Measurement]:
     """The same grid in process and on Ray with two workers, by whole commands."""
     gains = [gain_of_two_cores()]
     with tempfile.TemporaryDirectory() as folder:
@@ -88,16 +88,16 @@ def pipeline() -> Iterator[Line]:
         ("whole commands", local.seconds, ray.seconds),
         ("without start and end of Ray", seconds_inside(local), seconds_inside(ray)),
     ):
-        yield Line(f"{what}, {name}", f"{mine / theirs:.2f}", f"{mine:.1f} s / {theirs:.1f} s")
+        yield Measurement(f"{what}, {name}", f"{mine / theirs:.2f}", f"{mine:.1f} s / {theirs:.1f} s")
     figures = " and ".join(f"{gain:.2f}" for gain in gains)
     inside = seconds_inside(local) / seconds_inside(ray)
     share = f"{inside / (sum(gains) / len(gains)):.2f}"
-    yield Line("the latter / what two bare processes gain here over one", share, f"{figures} before and after")
-    yield Line("engine time / total time in process", engine_share(local), local.output.splitlines()[1])
-    yield Line("engine time / total time on Ray", engine_share(ray), ray.output.splitlines()[1])
+    yield Measurement("the latter / what two bare processes gain here over one", share, f"{figures} before and after")
+    yield Measurement("engine time / total time in process", engine_share(local), local.output.splitlines()[1])
+    yield Measurement("engine time / total time on Ray", engine_share(ray), ray.output.splitlines()[1])
     rates = f"{rows / local.seconds:,.0f} rows/s in process, {rows / ray.seconds:,.0f} rows/s on Ray"
-    yield Line("largest memory of the driver on Ray, MiB", f"{ray.driver_mib:.0f}", rates)
-    yield Line("how far the expected time was off", "", ray.output.splitlines()[2])
+    yield Measurement("largest memory of the driver on Ray, MiB", f"{ray.driver_mib:.0f}", rates)
+    yield Measurement("how far the expected time was off", "", ray.output.splitlines()[2])
     yield loading_line
 
 
@@ -111,16 +111,16 @@ def engine_share(run: Run) -> str:
     return f"{int(run.output.partition('engine ')[2].partition('%')[0]) / 100:.2f}"
 
 
-def loading(location: str) -> Line:
+def loading(location: str) -> Measurement:
     """Loading an index, with every check of bytes and keys, against reading the same files by pyarrow."""
     rows = sum(extent.rows for extent in Table.open(location).extents().values())
     load = seconds(lambda: ThresholdIndex.open(location))
     bare = seconds(lambda: pq.read_table(location))
     times = f"{load * 1e3:.0f} ms / {bare * 1e3:.0f} ms"
-    return Line(f"loading an index of {rows:,} rows / reading its files by pyarrow", f"{load / bare:.1f}", times)
+    return Measurement(f"loading an index of {rows:,} rows / reading its files by pyarrow", f"{load / bare:.1f}", times)
 
 
-def against_searchsorted(index: ThresholdIndex, noise: Noise) -> Line:
+def against_searchsorted(index: ThresholdIndex, noise: Noise) -> Measurement:
     """A million probabilities against searchsorted alone on the same column."""
     p = np.random.default_rng(0).uniform(0.4, 1.0, _LOOKUPS)
     column = index.thresholds(noise).column.rows.min_p
@@ -128,10 +128,10 @@ def against_searchsorted(index: ThresholdIndex, noise: Noise) -> Line:
     lookup = seconds(lambda: index.radius(p, noise, 150_528))
     name = f"K={noise.k}, α={float(noise.alpha)}, {len(column):,} rows"
     times = f"{lookup * 1e3:.1f} ms / {bare * 1e3:.1f} ms"
-    return Line(f"a million lookups / bare searchsorted, {name}", f"{lookup / bare:.2f}", times)
+    return Measurement(f"a million lookups / bare searchsorted, {name}", f"{lookup / bare:.2f}", times)
 
 
-def lookups() -> Iterator[Line]:
+def lookups() -> Iterator[Measurement]:
     """In the table that ships."""
     yield loading(str(LOCATION))
     index = ThresholdIndex.open(str(LOCATION))
@@ -141,7 +141,7 @@ def lookups() -> Iterator[Line]:
     scalar = seconds(lambda: index.radius(0.99, noise, 150_528), 20_000)
     column = index.thresholds(noise).column.rows.min_p
     bare = seconds(lambda: column.searchsorted(0.99, "right"), 20_000)
-    yield Line(
+    yield Measurement(
         "one lookup / one bare searchsorted",
         f"{scalar / bare:.1f}",
         f"{scalar * 1e6:.1f} µs / {bare * 1e6:.1f} µs",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from measuring import Line, seconds
+from measuring import Measurement, seconds
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
@@ -16,7 +16,7 @@ _INPUTS, _RADIUS = 1_000, 10
 _PLAIN_INPUTS = 5  # of the plain recursion: all of them would take a minute
 
 
-def smoothed_trees() -> Iterator[Line]:
+def smoothed_trees() -> Iterator[Measurement]:
     """On one core, as scikit-learn's trees are: threads of BLAS would be another machine's gain."""
     rng = np.random.default_rng(0)
     bits = (rng.random((_EXAMPLES, _FEATURES)) < rng.random(_FEATURES) / 2).astype(np.uint8)
@@ -27,17 +27,17 @@ def smoothed_trees() -> Iterator[Line]:
         yield from _depths(bits, labels)
 
 
-def _training(bits: NDArray[np.uint8], labels: NDArray[np.bool_]) -> Line:
+def _training(bits: NDArray[np.uint8], labels: NDArray[np.bool_]) -> Measurement:
     ours = seconds(lambda: SmoothedTreeClassifier(max_depth=_DEPTH).fit(bits, labels))
     theirs = seconds(lambda: DecisionTreeClassifier(max_depth=_DEPTH, random_state=0).fit(bits, labels))
-    return Line(
+    return Measurement(
         f"fit a smoothed tree / a DecisionTreeClassifier, {_EXAMPLES:,} × {_FEATURES:,}, depth {_DEPTH}",
         f"{ours / theirs:.1f}",
         f"{ours:.3f} s / {theirs:.3f} s; every example counts at every node of the first",
     )
 
 
-def _bounds(bits: NDArray[np.uint8], labels: NDArray[np.bool_]) -> Line:
+def _bounds(bits: NDArray[np.uint8], labels: NDArray[np.bool_]) -> Measurement:
     tree = SmoothedTreeClassifier(max_depth=_DEPTH).fit(bits, labels)
     fast = seconds(lambda: tree.probability_bounds(bits[:_INPUTS], _RADIUS)) / _INPUTS
     plain = seconds(lambda: [_plain_bounds(tree, x) for x in bits[:_PLAIN_INPUTS].tolist()]) / _PLAIN_INPUTS
@@ -45,21 +45,21 @@ def _bounds(bits: NDArray[np.uint8], labels: NDArray[np.bool_]) -> Line:
     for place, x in enumerate(bits[:_PLAIN_INPUTS].tolist()):
         if not np.allclose([low[place], high[place]], _plain_bounds(tree, x), rtol=1e-12):
             raise SystemExit("the plain recursion has other bounds")
-    return Line(
+    return Measurement(
         f"the plain recursion / probability_bounds, {_INPUTS:,} inputs, r ≤ {_RADIUS}, depth {_DEPTH}",
         f"{plain / fast:,.0f}",
         f"{plain * 1e3:.1f} ms / {fast * 1e3:.3f} ms an input",
     )
 
 
-def _depths(bits: NDArray[np.uint8], labels: NDArray[np.bool_]) -> Iterator[Line]:
+def _depths(bits: NDArray[np.uint8], labels: NDArray[np.bool_]) -> Iterator[Measurement]:
     costs = {}
     for depth in (4, 6, 8, 10):
         tree = SmoothedTreeClassifier(max_depth=depth).fit(bits, labels)
         taken = seconds(partial(tree.probability_bounds, bits[:_INPUTS], _RADIUS))
         costs[depth] = taken / _INPUTS / np.count_nonzero(tree.feature_ >= 0) / (_RADIUS + 1)
     shown = ", ".join(f"{cost * 1e9:.0f} ns at depth {depth}" for depth, cost in costs.items())
-    yield Line("bounds for a node, radius and input, depth 10 / depth 4", f"{costs[10] / costs[4]:.2f}", shown)
+    yield Measurement("bounds for a node, radius and input, depth 10 / depth 4", f"{costs[10] / costs[4]:.2f}", shown)
 
 
 def _plain_bounds(tree: SmoothedTreeClassifier, x: list[int]) -> tuple[list[float], list[float]]:

@@ -39,7 +39,7 @@ Rows = dict[tuple[Noise, int], int]
 
 
 @dataclass
-class Outcome:
+class DrillOutcome:
     """What a drill did, and how its table compares with the undisturbed one."""
 
     faults: str
@@ -64,7 +64,7 @@ class Reference:
         self.digests = digests(self.table)
         self.rows = rows_of(self.table)
 
-    def judge(self, faults: str, uri: Path) -> Outcome:
+    def judge(self, faults: str, uri: Path) -> DrillOutcome:
         table = Table.open(str(uri))
         before = Counter(
             (piece.noise, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
@@ -75,7 +75,7 @@ class Reference:
         after = Counter(
             (piece.noise, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
         )
-        return Outcome(
+        return DrillOutcome(
             faults,
             lost,
             duplicated=sum(count - 1 for count in after.values()),
@@ -154,7 +154,7 @@ def descendants(ancestor: int) -> list[tuple[int, str]]:
     return processes
 
 
-def kill_workers(folder: Path, reference: Reference, kills: int, source: random.Random) -> Outcome:
+def kill_workers(folder: Path, reference: Reference, kills: int, source: random.Random) -> DrillOutcome:
     """SIGKILL for workers in the middle of tasks, again and again while runs go on."""
     kills_done = runs = 0
     outcomes = []
@@ -175,7 +175,7 @@ def kill_workers(folder: Path, reference: Reference, kills: int, source: random.
     return total(f"{kills_done} worker SIGKILLs in {runs} runs", outcomes)
 
 
-def kill_nodes(folder: Path, reference: Reference, kills: int, source: random.Random) -> Outcome:
+def kill_nodes(folder: Path, reference: Reference, kills: int, source: random.Random) -> DrillOutcome:
     """SIGKILL for whole nodes (raylet and workers) of a cluster of several, each replaced by a new one."""
     from ray.cluster_utils import Cluster
 
@@ -207,7 +207,7 @@ def kill_nodes(folder: Path, reference: Reference, kills: int, source: random.Ra
     return total(f"{kills_done} node SIGKILLs in {runs} runs", outcomes)
 
 
-def kill_drivers(folder: Path, reference: Reference, kills: int, source: random.Random) -> Outcome:
+def kill_drivers(folder: Path, reference: Reference, kills: int, source: random.Random) -> DrillOutcome:
     """SIGKILL for the whole command at any moment, then the same command again until it ends by itself."""
     out = folder / "drivers"
     kills_done = 0
@@ -231,7 +231,7 @@ def kill_drivers(folder: Path, reference: Reference, kills: int, source: random.
     return reference.judge(f"{kills_done} driver SIGKILLs, each followed by a rerun", out)
 
 
-def two_jobs(folder: Path, reference: Reference, source: random.Random) -> Outcome:
+def two_jobs(folder: Path, reference: Reference, source: random.Random) -> DrillOutcome:
     """Two commands with overlapping grids write one table at the same time, while a third one compacts it."""
     out = folder / "two"
     compactions = 0
@@ -248,7 +248,7 @@ def two_jobs(folder: Path, reference: Reference, source: random.Random) -> Outco
     return reference.judge(f"two jobs writing one table at once, compacted {compactions} times meanwhile", out)
 
 
-def full_disk(folder: Path, reference: Reference, source: random.Random) -> Outcome:
+def full_disk(folder: Path, reference: Reference, source: random.Random) -> DrillOutcome:
     """A disk of one megabyte runs full; then it grows, and the same command goes on."""
     mount = folder / "disk"
     mount.mkdir()
@@ -281,7 +281,7 @@ def full_disk(folder: Path, reference: Reference, source: random.Random) -> Outc
         subprocess.run(["umount", mount], check=True)
 
 
-def broken_shards(folder: Path, reference: Reference, source: random.Random) -> Outcome:
+def broken_shards(folder: Path, reference: Reference, source: random.Random) -> DrillOutcome:
     """A truncated shard, an empty one and one with a flipped bit; the same command mends the table."""
     out = folder / "broken"
     run(out, "--executor local")
@@ -297,8 +297,8 @@ def broken_shards(folder: Path, reference: Reference, source: random.Random) -> 
     return reference.judge("a truncated shard, an empty one and a flipped bit", out)
 
 
-def total(faults: str, outcomes: list[Outcome]) -> Outcome:
-    return Outcome(
+def total(faults: str, outcomes: list[DrillOutcome]) -> DrillOutcome:
+    return DrillOutcome(
         faults,
         sum(outcome.lost for outcome in outcomes),
         sum(outcome.duplicated for outcome in outcomes),
@@ -315,7 +315,7 @@ def total(faults: str, outcomes: list[Outcome]) -> Outcome:
 def main(workers: int, nodes: int, drivers: int, seed: int) -> None:
     os.environ.update(_ENVIRONMENT)
     source = random.Random(seed)
-    drills: list[Callable[[Path, Reference, random.Random], Outcome]] = [
+    drills: list[Callable[[Path, Reference, random.Random], DrillOutcome]] = [
         lambda folder, reference, source: kill_drivers(folder, reference, drivers, source),
         lambda folder, reference, source: kill_workers(folder, reference, workers, source),
         lambda folder, reference, source: kill_nodes(folder, reference, nodes, source),

@@ -27,7 +27,7 @@ R_MAX = 400
 COLUMNS_A_TASK = 16
 
 
-class Tally(NamedTuple):
+class CellTally(NamedTuple):
     counts: Counter[str]
     differing: list[str]
 
@@ -42,9 +42,9 @@ def random_noise(source: random.Random) -> Noise:
     return Noise(k, alpha)
 
 
-def check_columns(seed: int) -> Tally:
+def check_columns(seed: int) -> CellTally:
     source, query = random.Random(seed), RowQuery(DIGITS)
-    tally = Tally(Counter(), [])
+    tally = CellTally(Counter(), [])
     for _ in range(COLUMNS_A_TASK):
         noise = random_noise(source)
         a, _, b, z = noise.weights
@@ -67,7 +67,7 @@ def check_columns(seed: int) -> Tally:
 @click.option("--workers", default=os.cpu_count() or 1)
 def main(cells: int, seed: int, workers: int) -> None:
     start = time.perf_counter()
-    total = Tally(Counter(), [])
+    total = CellTally(Counter(), [])
     tasks = 0
     with ProcessPoolExecutor(workers) as pool, show_progress(cells, "cells", cells * 8e-5) as bar:
         while total.counts["cells"] < cells:

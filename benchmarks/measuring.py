@@ -7,7 +7,7 @@ from typing import NamedTuple
 REPEATS = 5
 
 
-class Line(NamedTuple):
+class Measurement(NamedTuple):
     what: str
     ratio: str
     times: str

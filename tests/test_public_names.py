@@ -32,10 +32,14 @@ def test_a_part_shows_no_other_public_functions(part: object) -> None:
 
 
 def test_a_class_name_occurs_once_in_the_project() -> None:
-    """One name means one thing: whoever reads it knows where it is from."""
+    """One name means one thing, so that a reader knows where it is from."""
     places: dict[str, list[str]] = defaultdict(list)
-    for root in import_module("ellzero").__path__:
-        for path in Path(root).rglob("*.py"):
+    repository = Path(__file__).parents[1]
+    for root in [
+        *import_module("ellzero").__path__,
+        *(repository / name for name in ("benchmarks", "examples", "tools")),
+    ]:
+        for path in root.rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ClassDef):
                     places[node.name].append(path.name)

@@ -88,7 +88,7 @@ def test_an_interruption_leaves_the_job_running(head: Head, cluster: Cluster) ->
         _, err = process.communicate(timeout=PROCESS_SECONDS)
     assert process.returncode == 130
     stop = f"ellzero jobs stop --address {head.address} left"
-    assert err.splitlines()[-1] == f"ellzero: job left goes on; to stop it: {stop}"
+    assert err.splitlines()[-1] == f"ellzero: job left keeps running; to stop it: {stop}"
     assert cluster.find_job("left").status == "running"
     assert cluster.stop(cluster.find_job("left")).status == "stopped"
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 @dataclass
-class Outcome:
+class LoadOutcome:
     """What became of requests: answered, by status; dropped (sent, and no whole answer); connections refused."""
 
     statuses: Counter[int] = field(default_factory=Counter)
@@ -16,14 +16,14 @@ class Outcome:
     bodies: set[bytes] = field(default_factory=set)
 
 
-async def load(url: str, path: str, connections: int, requests: int) -> Outcome:
+async def load(url: str, path: str, connections: int, requests: int) -> LoadOutcome:
     """Each connection sends so many requests, and ends early if the service says `connection: close`."""
-    outcome = Outcome()
+    outcome = LoadOutcome()
     await asyncio.gather(*(_connection(url, path, requests, outcome) for _ in range(connections)))
     return outcome
 
 
-async def _connection(url: str, path: str, requests: int, outcome: Outcome) -> None:
+async def _connection(url: str, path: str, requests: int, outcome: LoadOutcome) -> None:
     address = urlsplit(url)
     try:
         reader, writer = await asyncio.open_connection(address.hostname, address.port)

@@ -118,7 +118,7 @@ PLAIN = [
     (claim_end(CUT, End.COMPLETE), "says that K = 1, α = 4/5 is complete; it is not"),
     (claim_end(CUT, End.FLAT), "says that K = 1, α = 4/5 is flat; it is not"),
     (lambda directory: table_of(directory, [TWO_FLAT], [CUT]), "K = 3, α = 1/4: is flat and has more than one row"),
-    (with_slice(BEYOND), "K = 1, α = 4/5: goes on after saturation"),
+    (with_slice(BEYOND), "K = 1, α = 4/5: continues after saturation"),
     (
         with_shards([cut(WHOLE, 0, 70)], [alter_row(cut(WHOLE, 50, 136), 60, units=1)]),
         "shards disagree about K = 255, α = 1/1",

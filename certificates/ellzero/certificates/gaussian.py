@@ -86,7 +86,7 @@ def sigma_for_alpha(alpha: RationalLike) -> float:
     try:
         return nearest_double(lambda _: 1 / (2 * normal_quantile(stay)))
     except (Undecided, OverflowError):
-        raise InvalidInput("alpha", f"{allowed}, and not so close to 1/2 that σ is no double", alpha) from None
+        raise InvalidInput("alpha", f"{allowed}, and not so close to 1/2 that σ is not a double", alpha) from None
 
 
 def alpha_for_sigma(sigma: RationalLike) -> float:

@@ -1,2 +1,2 @@
-"""The command line ``ellzero``: one file a command, imported when it is asked for. No mathematics, and no other room
+"""The command line ``ellzero``: one file per command, imported when the command runs. No mathematics, and no other room
 imports it."""

@@ -94,7 +94,7 @@ def show_log(cluster: Cluster, job: ClusterJob) -> None:
         end = cluster.refresh(job)
     except KeyboardInterrupt:
         where = "" if cluster.address == _DEFAULT_ADDRESS else f" --address {cluster.address}"
-        notify(f"job {job.name} goes on; to stop it: ellzero jobs stop{where} {job.name}")
+        notify(f"job {job.name} keeps running; to stop it: ellzero jobs stop{where} {job.name}")
         raise SystemExit(_INTERRUPTED) from None
     if end.status != "succeeded":
         raise click.ClickException(f"job {job.name} has {describe_ending(end)}")

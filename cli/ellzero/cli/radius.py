@@ -41,7 +41,7 @@ _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 @click.option("--p", help="Lower bound of the probability of the top class.")
 @click.option("--p-b", help="With --p: upper bound of the probability of every other class.")
 @click.option("--count", type=IntegerRange(min=0), help="In place of --p: votes for the top class ...")
-@click.option("--n", type=VOTES, help="... out of so many, drawn after the class was chosen ...")
+@click.option("--n", type=VOTES, help="... out of this many, drawn after the class was chosen ...")
 @click.option("--failure", help=f"... at this probability of being wrong; {DEFAULT_FAILURE} by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON that also says why.")
 @click.option(

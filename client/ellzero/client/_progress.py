@@ -31,7 +31,7 @@ class _VotesBar:
     def update(self, job: JobAnswer) -> None:
         if self._progress is None:
             self._progress = self._stack.enter_context(show_progress(job.votes_at_most, "votes", job.eta_seconds))
-        # A job that is done early needed fewer votes than it might have: its bar is full all the same.
+        # A job that is done early needed fewer votes than it might have: its bar is full anyway.
         steps = job.votes_at_most if job.state == "done" else job.votes
         self._progress.advance(steps - self._steps, done=job.votes)
         self._steps = steps

@@ -19,7 +19,7 @@ _LONG_ROWS, _SHORT_CALLS = 1_000, 20
 
 
 class CostModel(NamedTuple):
-    """A column takes so many seconds to begin, and so many a row, whatever the radius."""
+    """The seconds that a column takes to begin, and for each row, whatever the radius."""
 
     column_seconds: float
     row_seconds: float

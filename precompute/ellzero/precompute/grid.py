@@ -31,7 +31,7 @@ MOST_COLUMNS = 2_000_000
 class GridSpec:
     """All noises of ``ks`` × ``alphas``, with the radii 0..r_end or to saturation, if that comes first.
 
-    d is no axis of its own: τ_r is the same for every d ≥ r, so the largest d only bounds the radii.
+    d is not an axis: τ_r is the same for every d ≥ r, so the largest d only bounds the radii.
     """
 
     ks: tuple[int, ...]

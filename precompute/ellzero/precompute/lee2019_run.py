@@ -1,4 +1,4 @@
-"""The paper's algorithm as map-reduce: the ranges of each cell on workers, their reduction here, a row a shard."""
+"""The paper's algorithm as map-reduce: the ranges of each cell on workers, their reduction here, one row per shard."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -82,7 +82,7 @@ def make_plan(grid: GridSpec, present: Mapping[Noise, Extent], model: CostModel,
         for extent in [present.get(noise)]
         if extent is None or extent.lacks(grid.r_end)
     ]
-    # A column that goes on after its first rows is walked from r = 0 all the same.
+    # A column that continues after its first rows is computed from r = 0 anyway.
     walked = [expected_rows(work.noise, work.r_end) for work in missing]
     tasks = [_task(missing[begin:end], walked[begin:end], model) for begin, end in _cuts(walked, workers)]
     return GridPlan(tuple(sorted(tasks, key=lambda task: -task.seconds)), len(grid), len(grid) - len(missing))

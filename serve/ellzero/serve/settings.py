@@ -45,7 +45,7 @@ class ServeSettings(BaseSettings):
     ] = None
     max_votes: Annotated[int, Field(ge=1, description="Most votes per request, for all inputs together.")] = 20_000_000
     max_open_inputs: Annotated[
-        int, Field(ge=1, description="Inputs in progress per model; once there are so many, further requests get 429.")
+        int, Field(ge=1, description="Most inputs in progress per model; further requests get 429.")
     ] = 256
     host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on.")] = 8000
@@ -108,7 +108,7 @@ def variable_name(setting: str) -> str:
 
 
 def find_unknown_variables() -> list[tuple[str, str | None]]:
-    """Return the ELLZERO_SERVE_… variables that are no setting, each with the setting's variable nearest to it."""
+    """Return the ELLZERO_SERVE_… variables that are not settings, each with the setting's variable nearest to it."""
     variables = [variable_name(name) for name in ServeSettings.model_fields]
     unknown = [name for name in sorted(os.environ) if name.startswith(PREFIX) and name not in variables]
     return [(name, next(iter(get_close_matches(name, variables, 1)), None)) for name in unknown]

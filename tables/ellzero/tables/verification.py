@@ -196,7 +196,7 @@ def _find_flaws(piece: ColumnSlice) -> Iterator[str]:
     if any(unit > following for unit, following in pairwise(units)) or bool((np.diff(min_p) < 0).any()):
         yield ": thresholds decrease"
     if SCALE in units[:-1]:
-        yield ": goes on after saturation"
+        yield ": continues after saturation"
     if piece.noise.is_flat and (piece.first or len(units) > 1):
         yield ": is flat and has more than one row"
     # τ lies in (unit − 1, unit]/10^20, and min_p is the double after ⌊τ·2^53⌋/2^53.

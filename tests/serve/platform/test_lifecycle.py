@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from oracles.tables import exact_slice
-from serve.load import Outcome, load
+from serve.load import LoadOutcome, load
 from serve.running import Running, running
 
 from ellzero.certificates import Noise
@@ -25,7 +25,7 @@ def _wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-async def _stop_under_load(service: Running) -> Outcome:
+async def _stop_under_load(service: Running) -> LoadOutcome:
     responses = asyncio.create_task(load(service.url, PATH, connections=32, requests=1_000_000))
     await asyncio.sleep(1)
     service.process.send_signal(signal.SIGTERM)
@@ -56,7 +56,7 @@ def test_a_slow_request_is_finished_before_the_service_stops(tmp_path: Path) -> 
     settings = {"drain_seconds": 0, "max_seconds": 600}
     with running(tmp_path / "log", settings=settings) as service:
 
-        async def stop_while_computing() -> Outcome:
+        async def stop_while_computing() -> LoadOutcome:
             slow = asyncio.create_task(load(service.url, "/v1/radius?p=0.99999&d=1000000&k=1&alpha=0.505", 1, 1))
             await asyncio.sleep(0.3)
             service.process.send_signal(signal.SIGTERM)

@@ -18,7 +18,7 @@ _WORTH_RAY = 20.0
 
 
 class Placement:
-    """Where work runs: in this process, on a Ray of its own, or on a cluster."""
+    """Where work runs: in this process, on its own Ray, or on a cluster."""
 
     @classmethod
     def of(cls, executor: str, address: str | None, workers: Any) -> "Placement":
@@ -26,7 +26,7 @@ class Placement:
         if executor == "local" and (address is not None or workers is not None):
             raise InvalidInput("executor", "ray or auto if address or workers is given", executor)
         if address is not None and workers is not None:
-            raise InvalidInput("workers", "left out if address is given: it starts a Ray of its own", workers)
+            raise InvalidInput("workers", "left out if address is given: it starts its own Ray", workers)
         return cls(executor, address, None if workers is None else read_integer(workers, "workers", 1, 4_096))
 
     def __init__(self, executor: str, address: str | None, workers: int | None) -> None:

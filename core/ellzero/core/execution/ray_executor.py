@@ -1,4 +1,4 @@
-"""The executor that works on Ray: on a cluster, or on a Ray of its own on this machine."""
+"""The executor that works on Ray: on a cluster, or on its own Ray on this machine."""
 
 import os
 import signal

@@ -97,7 +97,7 @@ class Submission:
 
 
 def default_name(command: Sequence[str]) -> str:
-    """The name of a job without a name of its own: the same command has the same name, and so joins itself."""
+    """The default name of a job. The same command has the same name, so that repeating it joins the job."""
     return f"ellzero-{hashlib.sha256(json.dumps(list(command)).encode()).hexdigest()[:12]}"
 
 

@@ -95,7 +95,7 @@ class ColumnCache:
         new = ColumnSlice(column.noise, first, column.rows.between(first, len(column.rows)), column.end)
         try:
             self._write_back.append([new])
-        except StorageFailed as error:  # the answer is correct all the same
+        except StorageFailed as error:  # the answer is still correct
             _LOG.warning("rows of %s were not written back: %s", column.noise, error)
             return
         with self._lock:  # now these rows are the table's, unless it has, or another thread has computed, longer ones
