@@ -35,10 +35,8 @@ def test_a_class_name_occurs_once_in_the_project() -> None:
     """One name means one thing, so that a reader knows where it is from."""
     places: dict[str, list[str]] = defaultdict(list)
     repository = Path(__file__).parents[1]
-    for root in [
-        *import_module("ellzero").__path__,
-        *(repository / name for name in ("benchmarks", "examples", "tools")),
-    ]:
+    scripts = [repository / name for name in ("benchmarks", "examples", "tools")]
+    for root in [*map(Path, import_module("ellzero").__path__), *scripts]:
         for path in root.rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ClassDef):
