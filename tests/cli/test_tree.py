@@ -201,3 +201,17 @@ def test_certifying_does_not_load_torch(ellzero: Ellzero) -> None:
     line = "tree certify --data bits.npz --model model.json --out results --executor local"
     done = subprocess.run([sys.executable, "-c", code, *line.split()], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_a_table_whose_columns_are_not_the_models_is_refused(ellzero: Ellzero) -> None:
+    rows = [f"{a},{b},{int(a and not b)}" for a in (0, 1) for b in (0, 1) for _ in range(5)]
+    for name, header in (("train", "red,green,y"), ("swapped", "green,red,y"), ("other", "red,blue,y")):
+        Path(f"{name}.csv").write_text("\n".join([header, *rows]) + "\n")
+    assert ellzero("tree fit --data train.csv --max-depth 2 --out table.json").code == 0
+    assert load_trees("table.json").feature_names == ["red", "green"]
+    assert ellzero("tree auc --data train.csv --model table.json").code == 0
+    for name, message in (("swapped", "green where the model has red"), ("other", "blue where the model has green")):
+        for command in ("auc", "certify --out results"):
+            done = ellzero(f"tree {command} --data {name}.csv --model table.json")
+            assert done.code == 1
+            assert f"{name}.csv has the feature {message}" in done.err

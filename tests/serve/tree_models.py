@@ -37,6 +37,6 @@ def add_trees(folder: Path) -> dict[str, SmoothedTrees]:
     """Write these models into a folder, the first with the names of its features."""
     estimators = make_trees()
     for name, estimator in estimators.items():
-        notes = {"data": {"name": "digits"}, "feature_names": NAMES} if name == "digits-tree" else {}
-        save_trees(estimator, folder / f"{name}.json", notes)
+        notes, names = ({"data": {"name": "digits"}}, NAMES) if name == "digits-tree" else ({}, None)
+        save_trees(estimator, folder / f"{name}.json", notes, names)
     return estimators

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.exceptions import NotFittedError
 
+from ellzero.core.errors import InvalidInput
 from ellzero.trees import (
     SmoothedForestClassifier,
     SmoothedTreeClassifier,
@@ -75,6 +76,7 @@ def model() -> dict[str, Any]:
         "right": [2, -1, -1],
         "value": [0.5, 0.25, 1],
         "roots": [0],
+        "feature_names": None,
         "notes": {},
     }
 
@@ -114,6 +116,7 @@ def parse_or_refuse(content: bytes) -> None:
         ({"left": [0, -1, -1]}, "every node must be a root or the child of one node before it"),
         ({"alpha": "1/3"}, "alpha must be a rational number above 1/2"),
         ({"classes": [1, 1]}, "classes must be two different labels"),
+        ({"feature_names": ["a", "b"]}, "feature_names must be 3 names, one for each feature"),
         ({"code": "print(1)"}, "code: Unexpected keyword argument"),
     ],
 )
@@ -134,3 +137,15 @@ def test_only_fitted_estimators_with_classes_of_numbers_or_text_are_written(tmp_
     with pytest.raises(UnusableLabels, match="a model file has classes of numbers or text, not of date"):
         save_trees(fit(1, 0, (days[0], days[1])), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
+
+
+def test_names_of_features_are_kept_and_must_be_as_many(tmp_path: Path) -> None:
+    estimator = fit(1, 0, (0, 1))
+    names = [f"bit {place}" for place in range(estimator.n_features_in_)]
+    save_trees(estimator, tmp_path / "model.json", feature_names=names)
+    assert load_trees(tmp_path / "model.json").feature_names == names
+    with pytest.raises(InvalidInput, match="feature_names must be .* names, one for each feature"):
+        save_trees(estimator, tmp_path / "other.json", feature_names=names[1:])
+    estimator.feature_names_in_ = np.array(names, object)  # as scikit-learn sets it after a data frame
+    save_trees(estimator, tmp_path / "frame.json")
+    assert load_trees(tmp_path / "frame.json").feature_names == names

@@ -91,7 +91,7 @@ def fit_command(source: BinaryDataSource, trees: int, alpha: str, max_depth: int
         estimator = SmoothedForestClassifier(trees, alpha, max_depth, leaf)
     estimator.fit(data.features, data.labels)
     notes = {"data": {"name": data.name, **source.describe(), "sha256": data.digest}}
-    digest = save_trees(estimator, out, notes)
+    digest = save_trees(estimator, out, notes, data.feature_names)
     auc = roc_auc_score(data.labels, estimator.predict_proba(data.features)[:, 1])
     click.echo(f"{out}: {count_noun(len(estimator.feature_), 'node')}, SHA-256 {digest}")
     click.echo(f"training AUC {auc:.4f} on {count_noun(len(data.labels), 'input')}")

@@ -32,6 +32,8 @@ class BinaryData:
     name: str
     features: NDArray[np.uint8]
     labels: NDArray[Any]
+    feature_names: list[str] | None = None
+    """The columns of a table; an array or a molecule's fingerprint has none."""
 
     @property
     def digest(self) -> str:
@@ -62,7 +64,7 @@ class BinaryDataSource:
             raise InvalidInput("part", ", ".join(PARTS), self.part)
         if self.split == "scaffold" and self.smiles is None:
             raise InvalidInput("split", "none or random where no column of SMILES is named", self.split)
-        name, columns, labels = _read_columns(self.uri, self.label, self.smiles)
+        name, columns, labels, feature_names = _read_columns(self.uri, self.label, self.smiles)
         try:
             features = compute_fingerprints(columns) if self.smiles is not None else _read_bits(columns)
             rows = self._rows(len(labels), columns)
@@ -70,7 +72,7 @@ class BinaryDataSource:
             raise UnreadableFile(self.uri, f"has features that cannot be used: {error}") from error
         if not len(rows):
             raise UnreadableFile(self.uri, f"has no inputs in its part {self.part}")
-        return BinaryData(name, features[rows], labels[rows])
+        return BinaryData(name, features[rows], labels[rows], feature_names)
 
     def describe(self) -> dict[str, Any]:
         """The part of the data, for people and for the descriptions of runs."""
@@ -96,15 +98,15 @@ def load_binary_data(
     return BinaryDataSource(uri, label, smiles, split, part, seed).load()
 
 
-def _read_columns(uri: str, label: str, smiles: str | None) -> tuple[str, Any, NDArray[Any]]:
-    """The file's name, its features (or SMILES), and its labels."""
+def _read_columns(uri: str, label: str, smiles: str | None) -> tuple[str, Any, NDArray[Any], list[str] | None]:
+    """The file's name, its features (or SMILES), its labels, and the names of its features."""
     content, name = _read_content(uri)
     suffix = name.rpartition(".")[2].lower()
     if suffix == "npz":
         if smiles is not None:
             raise UnreadableFile(uri, "holds arrays; SMILES are read from .csv and .parquet files")
         arrays = _read_arrays(uri, content)
-        return name, arrays["x"], _check_labels(uri, _one_of(uri, arrays, label, "array"), len(arrays["x"]))
+        return name, arrays["x"], _check_labels(uri, _one_of(uri, arrays, label, "array"), len(arrays["x"])), None
     if suffix not in ("csv", "parquet"):
         raise UnreadableFile(uri, "must be a .csv, .parquet or .npz file")
     try:
@@ -122,7 +124,7 @@ def _read_columns(uri: str, label: str, smiles: str | None) -> tuple[str, Any, N
         raise UnreadableFile(uri, f"has rows without a {label}")
     labels = _check_labels(uri, np.asarray(marks.to_pylist()), len(table))
     if smiles is not None:
-        return name, _one_of(uri, columns, smiles, "column").to_pylist(), labels
+        return name, _one_of(uri, columns, smiles, "column").to_pylist(), labels, None
     features = [column for column in columns if column != label]
     if not features:
         raise UnreadableFile(uri, "has no features besides its labels")
@@ -133,7 +135,8 @@ def _read_columns(uri: str, label: str, smiles: str | None) -> tuple[str, Any, N
             raise UnreadableFile(uri, f"must have 0 and 1 in its column {column}, and has {kind}{advice}")
         if columns[column].null_count:
             raise UnreadableFile(uri, f"has rows without a value in its column {column}")
-    return name, np.stack([np.asarray(columns[column]).astype(np.float64) for column in features], axis=1), labels
+    values = np.stack([np.asarray(columns[column]).astype(np.float64) for column in features], axis=1)
+    return name, values, labels, features
 
 
 def _read_arrays(uri: str, content: bytes) -> dict[str, NDArray[Any]]:

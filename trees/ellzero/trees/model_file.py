@@ -6,6 +6,7 @@ the one that was written. A model is named by the SHA-256 of its file.
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from annotated_types import Ge, Gt, Interval, Le, MaxLen, MinLen
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sklearn.utils.validation import check_is_fitted
 
-from ellzero.core.errors import EllzeroError
+from ellzero.core.errors import EllzeroError, InvalidInput
 from ellzero.core.storage import Folder
 from ellzero.core.text import first_line
 from ellzero.trees.errors import UnreadableFile, UnusableLabels
@@ -45,6 +46,7 @@ class TreeFile:
     right: list[Index]
     value: list[float]
     roots: Annotated[list[Index], MinLen(1)]
+    feature_names: list[str] | None
     notes: dict[str, Any]
 
 
@@ -54,6 +56,7 @@ class SavedTrees:
 
     estimator: SmoothedTrees
     digest: str
+    feature_names: list[str] | None
     notes: dict[str, Any]
 
     @property
@@ -62,13 +65,24 @@ class SavedTrees:
         return _kind(self.estimator)
 
 
-def save_trees(estimator: SmoothedTrees, path: str | Path, notes: dict[str, Any] | None = None) -> str:
+def save_trees(
+    estimator: SmoothedTrees,
+    path: str | Path,
+    notes: dict[str, Any] | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> str:
     """Write a fitted estimator to a file, whole or not at all, and return its SHA-256.
 
-    ``notes`` are for people: where the data came from, say. They must be JSON. `UnusableLabels` if the classes are
-    neither numbers nor text.
+    ``notes`` are for people: where the data came from, say. They must be JSON. ``feature_names`` has one for each
+    feature; by default it is the ``feature_names_in_`` of an estimator that was fitted to a data frame.
+    `UnusableLabels` if the classes are neither numbers nor text.
     """
     check_is_fitted(estimator)
+    if feature_names is None:
+        feature_names = getattr(estimator, "feature_names_in_", None)
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    if names is not None and len(names) != estimator.n_features_in_:
+        raise InvalidInput("feature_names", f"{estimator.n_features_in_:,} names, one for each feature", len(names))
     classes = estimator.classes_.tolist()
     if not all(isinstance(label, Label) for label in classes):
         raise UnusableLabels(f"a model file has classes of numbers or text, not of {type(classes[0]).__name__}")
@@ -86,6 +100,7 @@ def save_trees(estimator: SmoothedTrees, path: str | Path, notes: dict[str, Any]
         right=estimator.right_.tolist(),
         value=estimator.value_.tolist(),
         roots=estimator.roots_.tolist(),
+        feature_names=names,
         notes=notes or {},
     )
     data = json.dumps(asdict(content), allow_nan=False).encode() + b"\n"
@@ -110,6 +125,9 @@ def parse_trees(data: bytes, place: str) -> SavedTrees:
     """The estimator in the bytes of a file."""
     try:
         content = _adapter().validate_json(data)
+        names = content.feature_names
+        if names is not None and len(names) != content.n_features:
+            raise InvalidInput("feature_names", f"{content.n_features:,} names, one for each feature", len(names))
         fields: dict[str, Any] = {
             name: getattr(content, name)
             for name in (
@@ -136,7 +154,7 @@ def parse_trees(data: bytes, place: str) -> SavedTrees:
         raise UnreadableFile(place, f"is no model of trees: {where + ': ' if where else ''}{wrong['msg']}") from error
     except (EllzeroError, OverflowError, RecursionError, ValueError) as error:
         raise UnreadableFile(place, f"is no model of trees: {first_line(error)}") from error
-    return SavedTrees(estimator, hashlib.sha256(data).hexdigest(), content.notes)
+    return SavedTrees(estimator, hashlib.sha256(data).hexdigest(), names, content.notes)
 
 
 def _kind(estimator: SmoothedTrees) -> str:

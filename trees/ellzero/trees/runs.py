@@ -103,6 +103,9 @@ def place_labels(saved: SavedTrees, data: BinaryData, uri: str) -> np.ndarray[An
     d, classes = saved.estimator.n_features_in_, saved.estimator.classes_.tolist()
     if data.features.shape[1] != d:
         raise UnreadableFile(uri, f"has {data.features.shape[1]:,} features, and the model takes {d:,}")
+    for name, expected in zip(data.feature_names or (), saved.feature_names or (), strict=False):
+        if name != expected:
+            raise UnreadableFile(uri, f"has the feature {name} where the model has {expected}; the order counts too")
     labels = data.labels.tolist()
     for label in labels:
         if label not in classes:

@@ -55,7 +55,7 @@ class ServedTrees:
 
     def __init__(self, name: str, saved: SavedTrees, most_seconds: float) -> None:
         self.estimator, self.info = saved.estimator, _describe(name, saved)
-        self.feature_names = read_feature_names(saved)
+        self.feature_names = saved.feature_names
         self._costs = TreeCosts(_make_forest(saved.estimator), saved.estimator.alpha_)
         self._most_seconds = most_seconds
 
@@ -117,14 +117,6 @@ class ServedTrees:
                 " seconds per request; send fewer inputs"
             )
             raise HttpProblem(422, detail, "too-costly", expected_seconds=round(seconds, 1), limit_seconds=limit)
-
-
-def read_feature_names(saved: SavedTrees) -> list[str] | None:
-    """Return the names in the file's notes, ``feature_names``; None unless there is one for each feature."""
-    names = saved.notes.get("feature_names")
-    if not isinstance(names, list) or len(names) != saved.estimator.n_features_in_:
-        return None
-    return names if all(isinstance(name, str) for name in names) else None
 
 
 def _describe(name: str, saved: SavedTrees) -> ModelInfo:
