@@ -20,7 +20,7 @@ from ellzero.trees.auc_search import Integers, Search
 from ellzero.trees.errors import UnusableLabels
 
 MOST_PAIRS = 2**25
-"""Pairs of a positive and a negative at most: about a gigabyte of memory, and no sum leaves 64 bits."""
+"""Pairs of a positive and a negative at most: about two gigabytes of memory, and no sum leaves 64 bits."""
 
 _PERCENT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s*%", re.ASCII)
 _COUNT = re.compile(r"\d{1,20}", re.ASCII)
@@ -95,7 +95,7 @@ def adversarial_auc(
     search = Search(
         (before - positive_moved).sum(axis=1),
         (before - negative_moved).sum(axis=0),
-        positive_moved + negative_moved - before - both_moved,
+        (positive_moved + negative_moved - before - both_moved).astype(np.int64),
     )
     search.run(number, time.monotonic() + seconds)
     total = int(before.sum())
@@ -173,6 +173,7 @@ def _read_seconds(value: object) -> float:
     return float(value)
 
 
-def _half_pairs(positives: Integers, negatives: Integers) -> Integers:
-    """For each pair 2 if the positive scores higher, 1 for a tie, else 0."""
-    return np.asarray(np.sign(positives[:, None] - negatives[None, :]) + 1, np.int64)
+def _half_pairs(positives: Integers, negatives: Integers) -> npt.NDArray[np.int8]:
+    """For each pair 2 if the positive scores higher, 1 for a tie, else 0. In bytes, since there are many of them."""
+    higher, tied = positives[:, None] > negatives[None, :], positives[:, None] == negatives[None, :]
+    return np.asarray(2 * higher.astype(np.int8) + tied.astype(np.int8))
