@@ -142,7 +142,7 @@ def test_molecules_are_read_by_their_column(ellzero: Ellzero) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("fit --data absent.npz --out m.json", "absent.npz is not there"),
+        ("fit --data absent.npz --out m.json", "absent.npz does not exist"),
         ("fit --data bits.npz --label z --out m.json", "bits.npz has no array z; it has x, y"),
         ("fit --data bits.npz --alpha 1/3 --out m.json", "--alpha must be a rational number above 1/2"),
         ("fit --data bits.npz --max-depth 0 --out m.json", "0 is not in the range x>=1"),

@@ -1,12 +1,13 @@
 """`.npy` bytes: what numpy writes can be read, numpy can read what is written, and anything else is refused."""
 
+import zipfile
 from io import BytesIO
 
 import numpy as np
 import pytest
 
 from ellzero.core.errors import InvalidInput
-from ellzero.core.npy import read_npy, write_npy
+from ellzero.core.npy import read_npy, read_npz, write_npy
 
 
 def save(array: object) -> bytes:
@@ -58,3 +59,21 @@ def test_fortran_order_and_too_many_dimensions_are_refused() -> None:
         read_npy(save(np.asfortranarray(np.ones((2, 3)))))
     with pytest.raises(InvalidInput, match="has 9 dimensions"):
         read_npy(save(np.ones((1,) * 9)))
+
+
+@pytest.mark.parametrize("header", [b"(((", b"{'descr': '<u1', 'fortran_order': False, 'shape': (", b"\xff"])
+def test_an_archive_with_a_broken_header_is_a_value_error(header: bytes) -> None:
+    """Also where numpy lets an error of Python's tokenizer through."""
+    archive = BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(ValueError, match=r"."):
+        read_npz(archive.getvalue())
+
+
+def test_the_arrays_of_an_archive_are_read_by_name() -> None:
+    archive = BytesIO()
+    np.savez_compressed(archive, x=np.arange(3), y=np.ones((2, 2)))
+    arrays = read_npz(archive.getvalue())
+    assert arrays["x"].tolist() == [0, 1, 2]
+    assert arrays["y"].shape == (2, 2)

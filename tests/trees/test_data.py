@@ -107,7 +107,7 @@ def test_arrays_that_cannot_be_used_are_one_clear_error(tmp_path: Path, arrays: 
     ("name", "message"),
     [
         ("data.txt", "must be a .csv, .parquet or .npz"),
-        ("data.npz", "is no .npz"),
+        ("data.npz", "is not an .npz file"),
         ("data.parquet", "cannot be read as"),
     ],
 )
@@ -115,7 +115,7 @@ def test_other_files_are_refused(tmp_path: Path, name: str, message: str) -> Non
     (tmp_path / name).write_bytes(b"something else")
     with pytest.raises(UnreadableFile, match=message):
         load_binary_data(str(tmp_path / name))
-    with pytest.raises(UnreadableFile, match="is not there"):
+    with pytest.raises(UnreadableFile, match="does not exist"):
         load_binary_data(str(tmp_path / "absent.csv"))
 
 

@@ -4,6 +4,9 @@ Reading interprets the header only: an array of Python objects, which could run 
 read. This module needs numpy; import it only where there is an array.
 """
 
+import tokenize
+import zipfile
+import zlib
 from io import BytesIO
 from math import prod
 from typing import Any
@@ -13,9 +16,20 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 from ellzero.core.errors import InvalidInput
+from ellzero.core.text import first_line
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _MOST_DIMENSIONS = 8
+_NPZ_ERRORS = (
+    OSError,
+    EOFError,
+    TypeError,  # a single array
+    zlib.error,
+    zipfile.BadZipFile,
+    tokenize.TokenError,  # a header of an array that is not Python
+    NotImplementedError,  # a compression that zipfile does not support
+    RuntimeError,  # an archive with a password
+)
 
 
 class InvalidNpy(InvalidInput):
@@ -23,6 +37,15 @@ class InvalidNpy(InvalidInput):
 
     def __str__(self) -> str:
         return f"{self.field} must be {self.allowed}; this one {self.value}"
+
+
+def read_npz(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of an `.npz` file by name; ValueError if it is not an archive of plain arrays."""
+    try:
+        with np.load(BytesIO(content), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except _NPZ_ERRORS as error:
+        raise ValueError(first_line(error)) from error
 
 
 def write_npy(array: NDArray[Any]) -> bytes:

@@ -22,6 +22,7 @@ from ellzero.core.text import first_line, hide_credentials
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_MOST_BYTES = 16_000_000_000
 _SCRATCH = re.compile(r"\.ellzero-[0-9a-f]{32}\.(tmp|run)")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 # Days after which files left by a killed writer are certainly no longer in use.
@@ -167,6 +168,27 @@ class Folder:
             return function(*args, **kwargs)
         except (ArrowException, OSError) as error:
             raise StorageFailed(self.uri, _reason(error)) from error
+
+
+def split_uri(uri: str) -> tuple[str, str]:
+    """The folder of a file, with the options of its file system, and the file's name."""
+    path, mark, options = uri.partition("?") if "://" in uri else (uri, "", "")
+    folder, slash, name = path.rpartition("/")
+    return f"{folder or slash or '.'}{mark}{options}", name
+
+
+def read_file(uri: str) -> bytes:
+    """The content of a file at any URI. `StorageFailed` has a reason that completes "the file …"."""
+    folder, name = split_uri(uri)
+    try:
+        place = Folder(folder)
+        if (size := place.size(name)) <= _MOST_BYTES:
+            return place.read(name)
+    except FileNotFoundError:
+        raise StorageFailed(uri, "does not exist") from None
+    except (StorageFailed, RuntimeError) as error:  # RuntimeError: the home directory of an unknown user
+        raise StorageFailed(uri, f"cannot be read: {error}") from error
+    raise StorageFailed(uri, f"has {size / 1e9:.0f} GB, and at most 16 GB are read into memory")
 
 
 def _reason(error: Exception) -> str:

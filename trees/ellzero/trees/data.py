@@ -1,9 +1,6 @@
 """Binary features and labels from CSV, Parquet or ``.npz`` files, and from tables of molecules."""
 
 import hashlib
-import io
-import zipfile
-import zlib
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +11,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ellzero.core.errors import InvalidInput, StorageFailed
-from ellzero.core.storage import Folder
+from ellzero.core.npy import read_npz
+from ellzero.core.storage import read_file, split_uri
 from ellzero.core.text import first_line
 from ellzero.trees.errors import UnreadableFile, UnusableFeatures
 from ellzero.trees.molecules import DataSplit, compute_fingerprints, split_by_scaffold, split_randomly
@@ -22,7 +20,6 @@ from ellzero.trees.molecules import DataSplit, compute_fingerprints, split_by_sc
 SPLITS: Final = ("none", "scaffold", "random")
 PARTS: Final = ("train", "validation", "test")
 _DEFAULT_LABEL = "y"
-_NO_NPZ = (ValueError, OSError, EOFError, TypeError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +138,9 @@ def _read_columns(uri: str, label: str, smiles: str | None) -> tuple[str, Any, N
 
 def _read_arrays(uri: str, content: bytes) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except _NO_NPZ as error:
-        raise UnreadableFile(uri, f"is no .npz of plain arrays: {first_line(error)}") from error
+        arrays = read_npz(content)
+    except ValueError as error:
+        raise UnreadableFile(uri, f"is not an .npz file of plain arrays: {first_line(error)}") from error
     x = _one_of(uri, arrays, "x", "array")
     if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "biuf":
         raise UnreadableFile(uri, f"must have features in x, an input a row; got {x.dtype} of shape {x.shape}")
@@ -174,11 +170,7 @@ def _read_bits(features: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _read_content(uri: str) -> tuple[bytes, str]:
-    path, mark, options = uri.partition("?") if "://" in uri else (uri, "", "")
-    folder, slash, name = path.rpartition("/")
     try:
-        return Folder(f"{folder or slash or '.'}{mark}{options}").read(name), name
-    except FileNotFoundError:
-        raise UnreadableFile(uri, "is not there") from None
-    except (StorageFailed, RuntimeError) as error:  # RuntimeError: a home of nobody
-        raise UnreadableFile(uri, f"cannot be read: {error}") from error
+        return read_file(uri), split_uri(uri)[1]
+    except StorageFailed as error:
+        raise UnreadableFile(uri, error.reason) from error

@@ -1,11 +1,7 @@
 """Data sets that are one file: ``.npz`` and Parquet, at any URI that pyarrow opens."""
 
-import io
 import json
 import math
-import tokenize
-import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
@@ -14,34 +10,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ellzero.core import npy
 from ellzero.core.errors import StorageFailed
-from ellzero.core.storage import Folder
+from ellzero.core.storage import read_file, split_uri
 from ellzero.smoothing.data.datasets import ArrayData, Levels
 from ellzero.smoothing.errors import BadData
 
-_MOST_BYTES = 16_000_000_000
 MOST_LEVELS = 2**31 - 1
 _MOST_CLASSES = 1_000_000
-_NPZ_ERRORS = (
-    ValueError,
-    OSError,
-    EOFError,
-    TypeError,  # a single array
-    zlib.error,
-    zipfile.BadZipFile,
-    tokenize.TokenError,  # a header of an array that is not Python
-    NotImplementedError,  # a compression that zipfile does not support
-    RuntimeError,  # an archive with a password
-)
 
 
 def read_npz(uri: str, split: str, k: int | None) -> ArrayData:
     """Read arrays ``x`` and ``y``, or ``x_train`` and so on; optionally ``levels``, and ``classes``, their names."""
-    content = io.BytesIO(_read_content(uri))
+    content = _read_content(uri)
     try:
-        with np.load(content, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except _NPZ_ERRORS as error:
+        arrays = npy.read_npz(content)
+    except ValueError as error:
         raise BadData(uri, f"is not an .npz file of plain arrays: {error}") from error
     x, y = (f"x_{split}", f"y_{split}") if f"x_{split}" in arrays else ("x", "y")
     for name in (x, y):
@@ -118,27 +102,14 @@ def _check_arrays(
         raise BadData(uri, f"has the class {int(y.max())}, outside of 0..{most - 1:,}")
     names = classes or tuple(str(label) for label in range(int(y.max(initial=0)) + 1))
     arrays: Levels = x.astype(np.uint8) if levels <= 256 else x.astype(np.int32)
-    return ArrayData(_split_uri(uri)[1], arrays, y.astype(np.int64), levels, names)
+    return ArrayData(split_uri(uri)[1], arrays, y.astype(np.int64), levels, names)
 
 
 def _read_content(uri: str) -> bytes:
-    folder, name = _split_uri(uri)
     try:
-        place = Folder(folder)
-        if place.size(name) > _MOST_BYTES:
-            raise BadData(uri, "is larger than 16 GB, the most that is read into memory")
-        return place.read(name)
-    except FileNotFoundError:
-        raise BadData(uri, "does not exist") from None
-    except (StorageFailed, RuntimeError) as error:  # RuntimeError: the home directory of an unknown user
-        raise BadData(uri, f"cannot be read: {error}") from error
-
-
-def _split_uri(uri: str) -> tuple[str, str]:
-    """The folder of a file, with the options of its file system, and its name."""
-    path, mark, options = uri.partition("?") if "://" in uri else (uri, "", "")
-    folder, slash, name = path.rpartition("/")
-    return f"{folder or slash or '.'}{mark}{options}", name
+        return read_file(uri)
+    except StorageFailed as error:
+        raise BadData(uri, error.reason) from error
 
 
 def _read_metadata(uri: str, metadata: dict[bytes, bytes]) -> dict[str, object]:
