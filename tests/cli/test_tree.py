@@ -215,3 +215,10 @@ def test_a_table_whose_columns_are_not_the_models_is_refused(ellzero: Ellzero) -
             done = ellzero(f"tree {command} --data {name}.csv --model table.json")
             assert done.code == 1
             assert f"{name}.csv has the feature {message}" in done.err
+
+
+def test_auc_says_first_how_long_it_may_search(ellzero: Ellzero) -> None:
+    fit(ellzero)
+    auc = "tree auc --data bits.npz --split random --model model.json"
+    done = ellzero(f"{auc} --r 1:2 --budget 10% --budget 20% --time-limit 30")
+    assert done.err == "ellzero: 4 AUCs, each after at most 30 seconds of search\n"

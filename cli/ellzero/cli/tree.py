@@ -18,7 +18,7 @@ from ellzero.core.numbers import read_integer
 from ellzero.core.part_store import PartStore
 from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.storage import Folder
-from ellzero.core.text import count_noun
+from ellzero.core.text import count_noun, format_duration
 from ellzero.trees.auc import adversarial_auc, read_budget, read_labels
 from ellzero.trees.bace import PAPER_GAPS, RADII, BaceResult, run_bace
 from ellzero.trees.data import PARTS, SPLITS, BinaryDataSource
@@ -176,6 +176,8 @@ def auc_command(
     labels = place_labels(saved, data, source.uri)
     read_labels(labels)  # what cannot be used is refused before the bounds are computed
     budgets = [read_budget(each, len(labels)) for each in budget]
+    number = len(radii) * len(budgets)
+    notify(f"{count_noun(number, 'AUC')}, each after at most {format_duration(time_limit)} of search")
     low, high = saved.estimator.probability_bounds(data.features, max(radii), exact=True)
     if not as_json:
         click.echo("r  points  guaranteed  attained  gap")

@@ -4,6 +4,7 @@ Lee, Yuan, Chang, Jaakkola: Tight Certificates of Adversarial Robustness for Ran
 (https://arxiv.org/abs/1906.04948), section 3.6 and appendix B; forests are an extension. docs/trees.md has the proofs.
 """
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ from ellzero.trees.validation import (
 )
 
 
-class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SmoothedTrees(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """What `SmoothedTreeClassifier` and `SmoothedForestClassifier` have in common: all but their parameters.
 
     Each bit of the input is kept with probability α and flipped otherwise, independently. p(x) is the expected output
@@ -136,11 +137,11 @@ class SmoothedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         worst = np.maximum if labels.index(toward) else np.minimum
         return change_inputs(forest, bits, alpha, r, worst).astype(np.uint8)
 
-    def _read_n_trees(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def _read_n_trees(self) -> int: ...
 
-    def _check_trees(self, forest: Forest) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _check_trees(self, forest: Forest) -> None: ...
 
     def _set_forest(self, forest: Forest) -> Self:
         self.feature_, self.left_, self.right_ = forest.feature, forest.left, forest.right
