@@ -33,6 +33,25 @@ def sizes_by_counting(d: int, k: int, r: int) -> dict[tuple[int, int], int]:
     return sizes
 
 
+@pytest.mark.parametrize(("d", "k"), [(1, 1), (2, 1), (9, 1), (1, 2), (2, 2), (7, 2), (5, 3), (4, 5)])
+def test_nonempty_regions_are_those_with_an_outcome(d: int, k: int) -> None:
+    for r in range(d + 1):
+        assert lee2019.region_count(k, d, r) == len(sizes_by_counting(d, k, r)), r
+
+
+@given(noises(), st.integers(1, 40), st.data())
+def test_the_count_of_regions_is_that_of_their_positive_sizes(noise: Noise, d: int, data: st.DataObject) -> None:
+    r = data.draw(st.integers(0, d))
+    cell = lee2019.PaperCell(noise, d, r)
+    sizes = (lee2019._sizes(cell, key, range(d + 1)) for key in range(-r, r + 1))
+    assert lee2019.region_count(noise.k, d, r) == sum(size > 0 for group in sizes for size in group)
+
+
+def test_a_count_of_regions_has_a_radius_within_the_input() -> None:
+    with pytest.raises(InvalidInput, match="r must be an integer from 0 to 5"):
+        lee2019.region_count(1, 5, 6)
+
+
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (4, 1), (5, 2), (4, 3), (3, 5)])
 def test_regions_have_the_sizes_of_the_lemma(d: int, k: int) -> None:
     for r in range(d + 1):

@@ -20,6 +20,7 @@ from ellzero.certificates.gaussian import (
     sigma_for_alpha as sigma_for_alpha,
 )
 from ellzero.certificates.lee2019 import PaperThreshold as PaperThreshold, paper_threshold as paper_threshold
+from ellzero.certificates.looks import Look as Look, plan_looks as plan_looks, staged_radius as staged_radius
 from ellzero.certificates.multiclass import (
     Bounds as Bounds,
     bounds_from_counts as bounds_from_counts,

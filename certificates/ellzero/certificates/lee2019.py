@@ -86,6 +86,22 @@ def paper_threshold(noise: Noise, d: int, r: int, digits: int = 20, mapper: Mapp
     return combine(cell, mapper(partial(sum_range, cell), cell.ranges()), digits)
 
 
+def region_count(k: int, d: int, r: int) -> int:
+    """The number of regions L(u, v; r) that hold an outcome, in O(1).
+
+    (u, v) = (a + i, b + i), where i of the d − r common coordinates differ from both inputs, and of the r others a
+    differ from x and b from x̄. For K = 1 each of these differs from exactly one, so a + b = r: r + 1 keys v − u, each
+    with d − r + 1 regions. For K > 1 it is a + b ≥ r with a, b ≤ r, so the key b − a = w allows ⌊(r − |w|)/2⌋ + 1
+    consecutive a, and with i these are ⌊(r − |w|)/2⌋ + d − r + 1 consecutive u. The sum over −r ≤ w ≤ r is
+    (2r + 1)·(d − r + 1) + r·(r − 1)/2.
+    """
+    k, d = read_integer(k, "k", 1), read_dimension(d)
+    r = read_integer(r, "r", 0, d)
+    if k == 1:
+        return (r + 1) * (d - r + 1)
+    return (2 * r + 1) * (d - r + 1) + r * (r - 1) // 2
+
+
 def sum_range(cell: PaperCell, us: range) -> PartialSums:
     """Sum the regions with u in ``us`` by key; the mass of each is computed on its own."""
     a, _, b, _ = cell.noise.weights

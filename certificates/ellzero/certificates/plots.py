@@ -5,49 +5,33 @@ from fractions import Fraction
 from pathlib import Path
 
 from ellzero.certificates.exact_thresholds import Column
-from ellzero.core.errors import InvalidInput, MissingExtra
-
-FORMATS = ("png", "svg", "pdf")
+from ellzero.core.plotting import draw_figure, line_style, style_axes
 
 
 def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
     """Plot τ_r and 1 − τ_r against r, one line per column, as in the paper; writes ``out`` (.png, .svg or .pdf)."""
-    if out.suffix.removeprefix(".").lower() not in FORMATS:
-        raise InvalidInput("out", f"a file name that ends in .{', .'.join(FORMATS)}", str(out))
-    if not out.parent.is_dir():
-        raise InvalidInput("out", "in a folder that exists", str(out))
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
-    except ModuleNotFoundError as error:
-        raise MissingExtra("plotting", "plot", error.name or "") from error
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    linear, logarithmic = figure.subplots(1, 2)
-    longest = max(len(column.rows) for column in columns)
-    for column in columns:
-        values = [row.value for row in column.rows]
-        if column.saturated or column.noise.is_flat:  # it stays where it is
-            values += [values[-1]] * (longest - len(values))
-        style = {"marker": "o" if longest <= 40 else None, "markersize": 3.5, "label": _alpha(column.noise.alpha)}
-        linear.plot(range(len(values)), [float(value) for value in values], **style)
-        # A value that rounded up to 1 has no place on a logarithmic axis.
-        logarithmic.plot(range(len(values)), [float(1 - value) or float("nan") for value in values], **style)
-    linear.set_ylabel("threshold ρᵣ⁻¹(1/2)")
-    linear.set_ylim(0.49, 1.01)
-    logarithmic.set_ylabel("1 − threshold")
-    logarithmic.set_yscale("log")
-    for axes in (linear, logarithmic):
-        axes.set_xlabel("radius r: coordinates changed, ≤ r")
-        axes.set_xlim(left=0)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.grid(alpha=0.3)
-    linear.legend(title="probability of staying", frameon=False)
-    ks = ", ".join(str(k) for k in sorted({column.noise.k for column in columns}))
-    figure.suptitle(f"A probability above the threshold certifies radius r (K = {ks})")
-    try:
-        figure.savefig(out, dpi=160)
-    except OSError as error:
-        raise InvalidInput("out", f"a file that can be written ({error.strerror})", str(out)) from error
+    with draw_figure(out, (10, 4.2), "out") as figure:
+        linear, logarithmic = figure.subplots(1, 2)
+        longest = max(len(column.rows) for column in columns)
+        for number, column in enumerate(columns):
+            values = [row.value for row in column.rows]
+            if column.saturated or column.noise.is_flat:  # it stays where it is
+                values += [values[-1]] * (longest - len(values))
+            style = line_style(number, markers=longest <= 40) | {"label": _alpha(column.noise.alpha)}
+            linear.plot(range(len(values)), [float(value) for value in values], **style)
+            # A value that rounded up to 1 has no place on a logarithmic axis.
+            logarithmic.plot(range(len(values)), [float(1 - value) or float("nan") for value in values], **style)
+        linear.set_ylabel("threshold ρᵣ⁻¹(1/2)")
+        linear.set_ylim(0.49, 1.01)
+        logarithmic.set_ylabel("1 − threshold")
+        logarithmic.set_yscale("log")
+        for axes in (linear, logarithmic):
+            axes.set_xlabel("radius r: coordinates changed, ≤ r")
+            axes.set_xlim(left=0)
+            style_axes(axes, integer_x=True)
+        linear.legend(title="probability of staying")
+        ks = ", ".join(str(k) for k in sorted({column.noise.k for column in columns}))
+        figure.suptitle(f"A probability above the threshold certifies radius r (K = {ks})")
 
 
 def _alpha(alpha: Fraction) -> str:

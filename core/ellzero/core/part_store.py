@@ -9,15 +9,16 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ellzero.core.errors import BadResults
+from ellzero.core.manifest import list_differences
 from ellzero.core.storage import Folder
 
-_MANIFEST = "run.json"
+RUN_MANIFEST: Final = "run.json"
 _PART = re.compile(r"part-(\d{9})-(\d{9})\.parquet", re.ASCII)
 _VERSION = 1
 _RUN = b"ellzero run"
@@ -39,11 +40,11 @@ class PartStore:
     def manifest(self) -> dict[str, Any] | None:
         """The description of the run; None if the folder has no run yet."""
         try:
-            read = json.loads(self.folder.read(_MANIFEST))
+            read = json.loads(self.folder.read(RUN_MANIFEST))
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise BadResults(f"{self.uri}/{_MANIFEST}", "is damaged") from error
+            raise BadResults(f"{self.uri}/{RUN_MANIFEST}", "is damaged") from error
         if not isinstance(read, dict) or read.get("format") != "ellzero results":
             raise BadResults(self.uri, "holds no results of ellzero")
         if read.get("version", 0) > _VERSION:
@@ -55,12 +56,12 @@ class PartStore:
         manifest = self.manifest()
         if manifest is None:
             if any(_PART.fullmatch(name) for name in self.folder.files()):
-                raise BadResults(self.uri, f"has result files, but no {_MANIFEST} that describes their run")
+                raise BadResults(self.uri, f"has result files, but no {RUN_MANIFEST} that describes their run")
             self.folder.prepare()
             content = {"format": "ellzero results", "version": _VERSION, **run}
-            self.folder.write(_MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
+            self.folder.write(RUN_MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
             manifest = self.manifest() or {}  # another run may have written its own at the same time
-        differences = _list_differences(manifest, run)
+        differences = list_differences(manifest, run)
         if differences:
             advice = "give another --out, or --overwrite to replace it"
             raise BadResults(self.uri, f"holds another run: {'; '.join(differences)}; {advice}")
@@ -71,7 +72,7 @@ class PartStore:
         if self.manifest() is None:
             return
         self.folder.remove([name for name in self.folder.files() if _PART.fullmatch(name)])
-        self.folder.remove([_MANIFEST])
+        self.folder.remove([RUN_MANIFEST])
 
     def present(self) -> set[int]:
         """The indices of the inputs that have a result."""
@@ -95,7 +96,7 @@ class PartStore:
             try:
                 table = pq.read_table(pa.BufferReader(self.folder.read(name)))
                 written_by = (table.schema.metadata or {}).get(_RUN)
-                table = table.cast(self.schema)
+                table = _add_new_columns(table, self.schema).cast(self.schema)
             except (pa.ArrowException, FileNotFoundError, ValueError) as error:
                 raise BadResults(
                     f"{self.uri}/{name}", "is damaged; remove it and run the same command again"
@@ -130,20 +131,14 @@ def split_chunks(indices: Iterable[int], size: int = 16) -> list[range]:
     return chunks
 
 
+def _add_new_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with columns that came after it was written, as nulls: an older version had nothing to put there."""
+    for place, field in enumerate(schema):
+        if field.nullable and field.name not in table.column_names:
+            table = table.add_column(place, field, pa.nulls(len(table), field.type))
+    return table
+
+
 def _stamp(run: Mapping[str, Any]) -> str:
     """Identifies a run in the files that it writes: another run may replace ``run.json`` in the meantime."""
     return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
-
-
-def _list_differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Every value that differs, in full, by its dotted name."""
-    lines = []
-    for key, value in here.items():
-        other = there.get(key)
-        if isinstance(value, Mapping) and isinstance(other, Mapping):
-            lines += _list_differences(other, value, f"{prefix}{key}.")
-            missing = sorted(other.keys() - value.keys())
-            lines += [f"{prefix}{key}.{name} is {json.dumps(other[name])} there and missing here" for name in missing]
-        elif other != value:
-            lines.append(f"{prefix}{key} is {json.dumps(other)} there and {json.dumps(value)} here")
-    return lines

@@ -13,6 +13,15 @@ def format_duration(seconds: float) -> str:
     return count_noun(round(seconds), "second")
 
 
+def format_seconds(seconds: float) -> str:
+    """A measured time to three significant digits: "35.2 µs", "1.20 s"; from ten minutes on as `format_duration`."""
+    if seconds >= 600:
+        return format_duration(seconds)
+    unit, size = next((each for each in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if seconds >= each[1]), ("µs", 1e-6))
+    number = seconds / size
+    return f"{number:.{2 if number < 10 else 1 if number < 100 else 0}f} {unit}"
+
+
 def count_noun(number: int, noun: str) -> str:
     """A number of things: 1 shard, 2 shards."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
