@@ -1,16 +1,19 @@
 """Smoothed prediction on CPU: speed against the bare model and a plain loop, votes saved by early stops, memory."""
 
+import json
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import ellzero.smoothing  # noqa: F401  # before torch: it says how threads wait
 
 import torch  # isort: skip
+import numpy as np
 from measuring import Measurement
 from torch import Tensor, nn
 
@@ -20,11 +23,13 @@ from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import load_model
+from ellzero.smoothing.sampling.stopping_rules import Tally, make_rule
 from ellzero.smoothing.training import Recipe, Training
 
 _SELECTING, _BOUNDING, _CERTIFICATIONS = 100, 20_480, 3
 _NOISES = (DiscreteNoise(255, "0.2"), DiscreteNoise(1, "0.8"))
 _MANY, _INPUTS = 100_000, 64
+_DRAWS = 5  # of p for each image whose votes were recorded
 
 
 def certification() -> Iterator[Measurement]:
@@ -32,6 +37,7 @@ def certification() -> Iterator[Measurement]:
     for noise in _NOISES:
         yield from _speed(noise)
     yield from _stops()
+    yield from _staged()
     yield from _memory()
 
 
@@ -112,7 +118,7 @@ def _stops() -> Iterator[Measurement]:
         classifier = SmoothedClassifier(load_model(out).network, noise, 10, "cpu")
     inputs = test.inputs(range(_INPUTS))
     radii: dict[Stopping, float] = {}
-    for stopping in (Stopping.NEVER, Stopping.SETTLED, Stopping.ANYTIME):
+    for stopping in (Stopping.NEVER, Stopping.SETTLED, Stopping.STAGED, Stopping.HASTY, Stopping.ANYTIME):
         start = time.perf_counter()
         results = list(classifier.certify_many(inputs, CertifySettings.of(100, _MANY, "0.001", 1, stopping)))
         seconds = time.perf_counter() - start
@@ -126,6 +132,37 @@ def _stops() -> Iterator[Measurement]:
             f"votes used / n = {_MANY:,}, stopping={stopping}, {_INPUTS} digits",
             f"{used:.2f}",
             f"mean radius {radii[stopping]:.3f}, {lost:.3f} lost; {abstained} abstained, {seconds:.0f} s",
+        )
+
+
+def _staged() -> Iterator[Measurement]:
+    """The rules with looks, on simulated votes for the p of a CNN on MNIST, against all n votes of the same inputs."""
+    recorded = json.loads((Path(__file__).parent / "mnist_votes.json").read_text())
+    draw = np.random.default_rng(0)
+    counts, n = np.asarray(recorded["counts"]), recorded["n"]
+    p = draw.beta(counts + 0.5, n - counts + 0.5, size=(_DRAWS, len(counts))).ravel()
+    noise, failure = DiscreteNoise(1, "0.8"), Fraction("0.001")
+    fixed = make_rule(noise, 784, _MANY, failure, Stopping.NEVER, False)
+    for stopping in (Stopping.STAGED, Stopping.HASTY):
+        rule = make_rule(noise, 784, _MANY, failure, stopping, False)
+        steps = np.diff([0, *(look.n for look in rule.looks)])
+        votes = draw.binomial(steps, p[:, None]).cumsum(1)
+        drawn = lost = total = 0
+        for row in votes.tolist():
+            looks = tuple((look.n - count, count) for look, count in zip(rule.looks, row, strict=True))
+            tally = next(
+                tally
+                for tally in (Tally(looks[at], 1, _MANY, looks[: at + 1]) for at in range(len(looks)))
+                if rule.is_finished(tally)
+            )
+            all_votes = fixed.certify(Tally(looks[-1], 1, _MANY)).radius or 0
+            drawn += tally.drawn
+            total += all_votes
+            lost += all_votes - (rule.certify(tally).radius or 0)
+        yield Measurement(
+            f"votes used / n = {_MANY:,}, stopping={stopping}, {len(p):,} inputs with the p of a CNN on MNIST",
+            f"{drawn / (len(p) * _MANY):.3f}",
+            f"mean radius {total / len(p):.3f}, {lost / total:.2%} of it lost",
         )
 
 

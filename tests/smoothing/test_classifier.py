@@ -79,8 +79,8 @@ def test_progress_is_reported_up_to_the_end() -> None:
         ({"failure": 0}, "failure must be"),
         ({"failure": "1"}, "failure must be"),
         ({"seed": -1}, "seed must be"),
-        ({"stopping": "sometimes"}, "stopping must be settled or anytime or never; got 'sometimes'"),
-        ({"stopping": "anytime", "runner_up": True}, "stopping must be settled or never with runner_up"),
+        ({"stopping": "sometimes"}, "stopping must be settled or staged or hasty or anytime or never; got 'sometimes'"),
+        ({"stopping": "anytime", "runner_up": True}, "stopping must be settled, staged, hasty or never with runner_up"),
     ],
 )
 def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:

@@ -1,19 +1,23 @@
 """Training: it learns, a stopped one resumes to the same weights, and mistakes are one line."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
+from smoothing.data_writers import write_image
 
 from ellzero.certificates import InvalidInput
 from ellzero.smoothing import DiscreteNoise, GaussianNoise
-from ellzero.smoothing.data.datasets import ArrayData
+from ellzero.smoothing.data.datasets import ArrayData, Levels
+from ellzero.smoothing.data.folders import ImageFolder, open_images
 from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import ModelFile, load_model
-from ellzero.smoothing.training import Epoch, Recipe, Training
+from ellzero.smoothing.training import IMAGENET_RECIPE, Epoch, Recipe, Training
 
 CPU = torch.device("cpu")
 NOISE = DiscreteNoise(3, "0.8")
@@ -139,6 +143,88 @@ def test_a_training_that_diverges_says_so_and_saves_nothing(tmp_path: Path) -> N
     with pytest.raises(Diverged, match="training diverged in epoch 1: its loss is not a number; a rate below 900"):
         Training(stripes(), NOISE, CARD, replace(RECIPE, rate=900.0), out, CPU).run()
     assert not out.exists()
+
+
+def image_folder(folder: Path, count: int = 40) -> ImageFolder:
+    """Images of noise, in turn of two classes."""
+    for number in range(count):
+        name = ("blue", "red")[number % 2]
+        write_image(folder / name / f"{number}.png", 30, 24, number)
+    return open_images(folder, "train", 8)
+
+
+IMAGES = ModelCard("mlp", (3, 8, 8), 2, 256, config={"width": 8, "depth": 1})
+CROPS = Recipe(epochs=2, batch=10, seed=3, crop=True)
+BYTES = DiscreteNoise(255, "0.8")
+
+
+def test_every_epoch_learns_from_other_parts_of_images_and_is_judged_by_the_middle(tmp_path: Path) -> None:
+    data = image_folder(tmp_path / "images")
+    streams: list[tuple[str, tuple[int, ...]]] = []
+    middles: list[tuple[int, ...]] = []
+
+    class Watched(ImageFolder):
+        def random_crops(self, indices: Sequence[int] | NDArray[np.int64], stream: str) -> Levels:
+            streams.append((stream, tuple(int(index) for index in indices)))
+            return super().random_crops(indices, stream)
+
+        def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
+            middles.append(tuple(int(index) for index in indices))
+            return super().inputs(indices)
+
+    watched = Watched(**vars(data))
+    Training(watched, BYTES, IMAGES, CROPS, tmp_path / "model.safetensors", CPU).run()
+    assert {stream for stream, _ in streams} == {"3 crop 0", "3 crop 1"}
+    held_out = set(middles[0])
+    assert len(held_out) == 4
+    assert middles == [middles[0]] * 2
+    for stream in ("3 crop 0", "3 crop 1"):
+        indices = [index for name, batch in streams if name == stream for index in batch]
+        assert sorted(indices) == sorted(set(range(40)) - held_out)
+
+
+def test_a_stopped_training_on_crops_resumes_to_the_same_weights(tmp_path: Path) -> None:
+    def stop(epoch: Epoch) -> None:
+        raise Stop
+
+    data = image_folder(tmp_path / "images")
+    whole, parts, plain = (tmp_path / f"{name}.safetensors" for name in ("whole", "parts", "plain"))
+    Training(data, BYTES, IMAGES, CROPS, whole, CPU).run()
+    with pytest.raises(Stop):
+        Training(data, BYTES, IMAGES, CROPS, parts, CPU).run(stop)
+    Training(data, BYTES, IMAGES, CROPS, parts, CPU).run()
+    assert same(whole, parts)
+    Training(data, BYTES, IMAGES, replace(CROPS, crop=False), plain, CPU).run()
+    assert not same(whole, plain)
+    assert ModelFile.read(whole).card.training["crop"] is True
+
+
+def test_crops_of_data_that_are_not_images_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="crop must be false for data that are not folders of images"):
+        Training(stripes(), NOISE, CARD, replace(RECIPE, crop=True), tmp_path / "model.safetensors", CPU)
+
+
+def test_plain_momentum_is_not_nesterovs(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.safetensors", tmp_path / "other.safetensors"
+    Training(stripes(), NOISE, CARD, RECIPE, one, CPU).run()
+    Training(stripes(), NOISE, CARD, replace(RECIPE, nesterov=False), other, CPU).run()
+    assert not same(one, other)
+    assert ModelFile.read(other).card.training["nesterov"] is False
+
+
+def test_the_recipe_for_imagenet_is_the_papers() -> None:
+    """Batches of 300, SGD with momentum 0.9, the rate 0.1 divided by ten every 30 of 90 epochs, weight decay 1e-4."""
+    recipe = IMAGENET_RECIPE
+    assert (recipe.batch, recipe.momentum, recipe.nesterov) == (300, 0.9, False)
+    assert (recipe.rate, recipe.decay, recipe.decay_every, recipe.epochs) == (0.1, 0.1, 30, 90)
+    assert (recipe.weight_decay, recipe.crop) == (1e-4, True)
+
+
+def test_trainings_from_before_crops_and_plain_momentum_resume() -> None:
+    """What cards and checkpoints state of a recipe identifies a training."""
+    assert set(Recipe().describe()) == {
+        "epochs", "batch", "rate", "momentum", "weight_decay", "decay_every", "decay", "seed",
+    }  # fmt: skip
 
 
 class FailsBackward(torch.autograd.Function):

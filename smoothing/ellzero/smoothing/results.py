@@ -28,12 +28,25 @@ class Predicted:
 
 
 @dataclass(frozen=True)
+class LookResult:
+    """A look at the first ``n`` votes, of which ``count`` were for the class.
+
+    Its bound is false with probability at most ``failure``, its share of the whole.
+    """
+
+    n: int
+    failure: Fraction
+    count: int
+
+
+@dataclass(frozen=True)
 class Certified:
     """The class that the smoothed classifier answers within ``radius`` changed units, or ``ABSTAIN`` (``radius`` None).
 
     Holds with probability at least 1 − ``failure`` over the votes. The n0 votes of ``selection`` chose the class
     ``selected``; of ``drawn`` other votes, by class in ``counts``, ``count`` were for it. ``lower_bound`` bounds its
     probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class.
+    ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts.
     An input has ``d`` units; ``noise`` says what a unit is. ``other_radii``: of continuous noise, in l1, l2 and linf.
     """
 
@@ -55,6 +68,7 @@ class Certified:
     noise: Mapping[str, Any]
     d: int
     seconds: float
+    looks: tuple[LookResult, ...] = ()
 
     def whole_pixels(self, channels: int) -> int | None:
         """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""

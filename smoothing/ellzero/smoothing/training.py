@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from torch import Tensor, nn
 
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
-from ellzero.smoothing.data.datasets import DataSet
+from ellzero.smoothing.data.datasets import CroppableData, DataSet, Levels, hold_out
+from ellzero.smoothing.data.read_ahead import read_ahead
 from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed, SmoothingError
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.card import Feed, ModelCard
@@ -30,7 +32,6 @@ from ellzero.smoothing.training_noise import open_training_source
 
 _LARGEST_BATCH = 400
 _LEAST_STEPS = 40
-_MOST_VALIDATION = 5_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Recipe:
     """How a model is trained. The defaults are the paper's: SGD with Nesterov's momentum, the rate divided by ten after
     every ten epochs, and of all epochs the one that does best on held-out inputs under noise.
 
-    ``batch`` None: 400 as in the paper, and less for small data sets, so that an epoch has forty steps.
+    ``batch`` None: 400 as in the paper, and less for small data sets, so that an epoch has forty steps. ``crop``: learn
+    from random parts of images, as of ImageNet; held-out inputs are the middle of theirs.
     """
 
     epochs: int = 30
@@ -49,6 +51,8 @@ class Recipe:
     decay_every: int = 10
     decay: float = 0.1
     seed: int = 0
+    nesterov: bool = True
+    crop: bool = False
 
     def __post_init__(self) -> None:
         read_integer(self.epochs, "epochs", 1)
@@ -63,6 +67,18 @@ class Recipe:
     def batch_for(self, inputs: int) -> int:
         """How many inputs a step takes."""
         return self.batch or max(1, min(_LARGEST_BATCH, inputs // _LEAST_STEPS))
+
+    def describe(self) -> dict[str, Any]:
+        """The recipe as cards and checkpoints state it.
+
+        ``nesterov`` and ``crop`` are left out at their defaults: trainings that began before they existed resume.
+        """
+        options = {"nesterov": True, "crop": False}
+        return {name: value for name, value in asdict(self).items() if (name, value) not in options.items()}
+
+
+IMAGENET_RECIPE = Recipe(epochs=90, batch=300, rate=0.1, decay_every=30, nesterov=False, crop=True)
+"""The paper's recipe for ImageNet."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +116,7 @@ class Training:
     ) -> None:
         check_model_path(out)
         self._card = replace(
-            card, noise=dict(noise.description()), training={**asdict(recipe), "inputs": len(data.labels)}
+            card, noise=dict(noise.description()), training={**recipe.describe(), "inputs": len(data.labels)}
         )
         self._out = out
         self._run = _Run(data, noise, self._card, recipe, device, allowed)
@@ -150,23 +166,25 @@ class _Run:
         self.data, self.noise, self.card, self.recipe, self.device = data, noise, card, recipe, device
         if card.num_classes < 2:
             raise InvalidInput("data", "of at least two classes", card.num_classes)
+        self.images = data if recipe.crop and isinstance(data, CroppableData) else None
+        if recipe.crop and self.images is None:
+            raise InvalidInput("crop", "false for data that are not folders of images", True)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(recipe.seed)
             network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
-        self.network = network.to(device)
+        # On CPUs convolutions learn about a fifth faster with channels last.
+        self.network: nn.Module = network.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimizer = torch.optim.SGD(
             self.network.parameters(),
             lr=recipe.rate,
             momentum=recipe.momentum,
             weight_decay=recipe.weight_decay,
-            nesterov=recipe.momentum > 0,
+            nesterov=recipe.nesterov and recipe.momentum > 0,
         )
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, recipe.decay_every, recipe.decay)
-        order = self._generator("split").permutation(len(data.labels))
-        held_out = min(_MOST_VALIDATION, len(order) // 10)
-        self.validation, self.training = np.sort(order[:held_out]), np.sort(order[held_out:])
-        if not held_out:
-            raise InvalidInput("data", "at least ten inputs to train with", len(order))
+        self.validation, self.training = hold_out(len(data.labels), recipe.seed)
+        if not len(self.validation):
+            raise InvalidInput("data", "at least ten inputs to train with", len(data.labels))
         self.batch = recipe.batch_for(len(self.training))
         self.steps = -(-len(self.training) // self.batch)
 
@@ -221,17 +239,25 @@ class _Run:
             raise make_model_error(error) from error
 
     def _noisy(self, order: NDArray[np.int64], stage: Stage, number: int) -> Iterator[tuple[Tensor, Tensor]]:
-        for step, start in enumerate(range(0, len(order), self.batch)):
-            indices = order[start : start + self.batch]
-            levels = torch.from_numpy(self.data.inputs(indices)).to(self.device)
+        batches = [order[start : start + self.batch] for start in range(0, len(order), self.batch)]
+        read: Callable[[NDArray[np.int64]], Levels] = self.data.inputs
+        if self.images is not None and stage is Stage.TRAIN:
+            read = partial(self.images.random_crops, stream=f"{self.recipe.seed} crop {number}")
+        for step, (indices, inputs) in enumerate(read_ahead(read, batches)):
+            levels = torch.from_numpy(inputs).to(self.device)
             source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
             noisy = self.noise.sample_batch(levels, source)
             labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
-            yield prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed)), labels
+            samples = prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed))
+            yield samples.contiguous(memory_format=_memory_format(samples)), labels
 
     def _generator(self, purpose: str) -> np.random.Generator:
         digest = hashlib.blake2b(f"{self.recipe.seed} {purpose}".encode(), digest_size=16).digest()
         return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
+
+
+def _memory_format(samples: Tensor) -> torch.memory_format:
+    return torch.channels_last if samples.dim() == 4 else torch.contiguous_format
 
 
 class _Checkpoint:
@@ -242,7 +268,7 @@ class _Checkpoint:
         self._log = out.with_suffix(".training.csv")
         self._run = run
         self._identity = json.dumps(
-            {"card": run.card.to_json(), "recipe": asdict(run.recipe), "data": run.data.digest}, sort_keys=True
+            {"card": run.card.to_json(), "recipe": run.recipe.describe(), "data": run.data.digest}, sort_keys=True
         )
         self._epochs: list[Epoch] = []
         self.best = -1.0

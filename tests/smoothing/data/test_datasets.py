@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from smoothing.data_writers import LEVELS, X, Y, all_inputs, lists, write_image, write_npz, write_parquet
 
 from ellzero.certificates import InvalidInput
-from ellzero.smoothing.data.datasets import ArrayData, binarize
+from ellzero.smoothing.data.datasets import ArrayData, ReorderedData, binarize
 from ellzero.smoothing.data.loading import load_data
 
 
@@ -66,3 +66,17 @@ def test_a_digest_identifies_a_data_set(tmp_path: Path) -> None:
         == load_data(write_parquet(tmp_path, {"levels": "4"}, x=lists(X), y=Y)).digest
         == small_data().digest
     )
+
+
+def test_shuffled_inputs_are_the_same_ones_in_an_order_of_the_seed() -> None:
+    rows = np.arange(40, dtype=np.uint8).reshape(20, 2) % 4
+    data = ArrayData("rows", rows, np.arange(20) % 3, 4, ("a", "b", "c"))
+    shuffled, again, other = (ReorderedData.shuffle(data, seed) for seed in (7, 7, 8))
+    assert sorted(shuffled.order.tolist()) == list(range(20))
+    for place, index in enumerate(shuffled.order.tolist()):
+        assert np.array_equal(shuffled.inputs([place])[0], rows[index])
+        assert shuffled.labels[place] == data.labels[index]
+    assert (shuffled.shape, shuffled.levels, shuffled.class_names) == (data.shape, data.levels, data.class_names)
+    assert shuffled.digest == again.digest
+    assert len({data.digest, shuffled.digest, other.digest}) == 3
+    assert shuffled.name == "rows, shuffled by seed 7"

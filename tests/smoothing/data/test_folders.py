@@ -252,6 +252,28 @@ def test_images_of_any_size_are_scaled_to_one_size(tmp_path: Path, width: int, h
     assert [set(channel.ravel()) for channel in image] == [{10}, {20}, {30}]
 
 
+def test_random_crops_depend_on_the_stream_and_the_image_alone(tmp_path: Path) -> None:
+    for number in range(5):
+        write_image(tmp_path / "a" / f"{number}.png", 60, 40, number)
+    data = as_image_folder(load_data(str(tmp_path), image_size=16))
+    crops = data.random_crops(range(5), "one")
+    assert crops.shape == (5, 3, 16, 16)
+    assert crops.dtype == np.uint8
+    assert np.array_equal(data.random_crops([3, 1], "one"), crops[[3, 1]])
+    assert all((data.random_crops([number], "two")[0] != crops[number]).any() for number in range(5))
+    write_image(tmp_path / "a" / "1.png", 60, 40, 0)  # the same pixels as 0.png, and still another crop
+    assert (data.random_crops([1], "one")[0] != crops[0]).any()
+
+
+def test_images_come_in_the_order_of_their_indices(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        Image.new("RGB", (20, 20), (number, 0, 0)).save(tmp_path / "a" / f"{number:02d}.png")
+    data = load_data(str(tmp_path), image_size=8)
+    order = np.random.default_rng(0).permutation(40)
+    assert data.inputs(order)[:, 0, 0, 0].tolist() == order.tolist()
+
+
 @pytest.mark.parametrize("mode", ["L", "1", "RGBA", "P"])
 def test_images_without_three_channels_get_them(tmp_path: Path, mode: str) -> None:
     (tmp_path / "a").mkdir()

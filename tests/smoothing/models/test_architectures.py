@@ -1,11 +1,11 @@
 """Architectures: those that ship, factories that an operator allows, and nothing else."""
 
-import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from smoothing.model_files import changed_card, network_of, one_line, refusal, same_weights, write_model
 from torch import Tensor
 
@@ -23,16 +23,36 @@ def test_width_and_depth_of_the_config_are_those_of_the_network(tmp_path: Path) 
     assert [len(layer.bias) for layer in layers if isinstance(layer.bias, Tensor)] == [9, 9, 9, 3]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torchvision") is not None, reason="torchvision is installed")
-def test_a_resnet_without_torchvision_is_one_line(tmp_path: Path) -> None:
-    card = ModelCard("resnet50", (3, 224, 224), 1_000, 256)
-    with pytest.raises(UnknownModel) as refused:
-        network_of(card)
-    assert (
-        one_line(refused.value)
-        == "no architecture without torchvision is called resnet50; there are paper-cnn, mlp, token-mean"
-    )
-    assert refusal(write_model(tmp_path / "model.safetensors", card), kind=UnknownModel) == str(refused.value)
+def test_a_resnet_is_as_deep_and_wide_as_its_config_says(tmp_path: Path) -> None:
+    card = ModelCard("resnet50", (3, 32, 40), 7, 256, config={"layers": [1, 2, 1, 1], "width": 4})
+    save_model(tmp_path / "model.safetensors", network_of(card), card)
+    network = load_model(tmp_path / "model.safetensors").network
+    names = [name for name, _ in network.named_parameters()]
+    assert "1.layer2.1.conv1.weight" in names
+    assert "1.layer1.1.conv1.weight" not in names
+    assert network(torch.rand(2, 3, 32, 40)).shape == (2, 7)
+
+
+def test_a_resnet_is_resnet50_by_default() -> None:
+    network = build("resnet50", (3, 224, 224), 1_000, 256, {})
+    assert sum(parameter.numel() for parameter in network.parameters()) == 25_557_032
+
+
+def test_a_resnet_standardises_by_the_means_and_deviations_of_imagenet() -> None:
+    network = network_of(ModelCard("resnet50", (3, 32, 32), 3, 256, config={"layers": [1, 1, 1, 1], "width": 4})).eval()
+    x = torch.rand(2, 3, 32, 32)
+    means, deviations = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
+    standardised = (x.movedim(1, 3) - means) / deviations
+    children = list(network.children())
+    assert torch.equal(network(x), children[1](standardised.movedim(3, 1)))
+    assert all(name.startswith("1.") for name in network.state_dict())
+
+
+@pytest.mark.parametrize("shape", [(3, 224), (1, 224, 224), (3, 31, 224), (3, 224, 16), (3, 1, 64, 64)])
+def test_a_resnet_for_inputs_that_are_not_colour_images_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InvalidInput, match="architecture must be mlp for inputs that are not images of 3×32×32") as no:
+        build("resnet50", shape, 10, 256, {})
+    one_line(no.value)
 
 
 @pytest.mark.parametrize("shape", [(28, 28), (784,), (1, 3, 28), (1, 28, 3), (1, 1, 28, 28)])

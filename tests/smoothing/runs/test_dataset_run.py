@@ -6,9 +6,10 @@ import pytest
 from smoothing.run_files import model_and_data, retrain, write_inputs
 
 from ellzero.smoothing import CertifySettings
+from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.files import load_model
-from ellzero.smoothing.runs.dataset_run import DatasetRun, DataSource, WorkerFactory
+from ellzero.smoothing.runs.dataset_run import DatasetRun, WorkerFactory
 
 
 @pytest.mark.parametrize(("name", "error"), [("model", BadModelFile), ("data set", BadData)])

@@ -20,7 +20,7 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(tmp_path: Path) -> None:
     report = summarize([Outcome(0, 0, 1)])
     with pytest.raises(InvalidInput, match="plot must be a file name that ends in"):
         plot_reports({"one": report}, tmp_path / "curves.doc")
-    with pytest.raises(InvalidInput, match="plot must be a file that can be written"):
+    with pytest.raises(InvalidInput, match="plot must be in a folder that exists"):
         plot_reports({"one": report}, tmp_path / "nowhere" / "curves.png")
 
 

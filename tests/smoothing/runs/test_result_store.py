@@ -10,6 +10,8 @@ from s3_server import S3Place
 
 from ellzero.core.errors import BadResults
 from ellzero.smoothing import Certified
+from ellzero.smoothing.data.source import DataSource
+from ellzero.smoothing.errors import BadData
 from ellzero.smoothing.runs.result_store import ResultStore
 
 RUN = {"n": 100, "noise": {"family": "discrete", "k": 1}, "seed": 5}
@@ -141,3 +143,15 @@ def test_two_runs_that_begin_together_do_not_mix_their_results(tmp_path: Path) -
     ResultStore(str(tmp_path), one.stamp).write([(0, 1, RESULT)])  # as a worker of the first does
     with pytest.raises(BadResults, match="belongs to another run; remove it"):
         other.table()
+
+
+def test_the_folder_says_where_the_inputs_come_from(tmp_path: Path) -> None:
+    store, source = ResultStore(str(tmp_path)), DataSource("digits", "test", None, 224, 8)
+    store.begin(RUN)
+    assert store.source() is None
+    store.write_source(source)
+    assert ResultStore(str(tmp_path)).source() == source
+    store.begin(RUN)  # the source is not part of what identifies a run
+    (tmp_path / "source.json").write_bytes(b"{")
+    with pytest.raises(BadData, match="is damaged: it is not JSON"):
+        store.source()

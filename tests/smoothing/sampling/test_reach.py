@@ -11,7 +11,10 @@ from ellzero.smoothing.sampling.reach import can_reach_one, explain_unreachable,
 NOISE = DiscreteNoise(99, "0.6")
 
 
-@pytest.mark.parametrize(("stopping", "runner_up"), [("settled", False), ("anytime", False), ("settled", True)])
+@pytest.mark.parametrize(
+    ("stopping", "runner_up"),
+    [("settled", False), ("anytime", False), ("settled", True), ("staged", False), ("staged", True)],
+)
 def test_the_advised_n_reaches_radius_one_and_no_smaller_n_does(stopping: str, runner_up: bool) -> None:
     settings = CertifySettings.of(10, 5, "0.001", 0, stopping, runner_up)
     n = least_n(NOISE, settings, 3)

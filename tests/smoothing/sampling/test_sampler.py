@@ -2,7 +2,7 @@
 
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from smoothing.classifiers import NOISE, certify_all, make_inputs, without_secon
 from smoothing.small_models import Counting
 from torch import Tensor, nn
 
-from ellzero.smoothing import CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
+from ellzero.smoothing import Certified, CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
 from ellzero.smoothing.errors import ModelFailed, OutOfMemory
 from ellzero.smoothing.sampling.stopping_rules import Stopping
 
@@ -27,6 +27,20 @@ def test_results_do_not_depend_on_batches_or_order(small_blocks: None, stopping:
         assert certify_all(batch_size, xs, settings) == expected
     assert certify_all(64, xs[::-1], settings) == expected[::-1]
     assert [certify_all(64, [x], settings)[0] for x in xs] == expected
+
+
+@pytest.mark.parametrize("stopping", list(Stopping))
+def test_tasks_with_different_numbers_of_votes_share_batches(small_blocks: None, stopping: str) -> None:
+    """A task that has drawn all of its votes stays open while one before it goes on, and asks for no more."""
+    classifier = SmoothedClassifier(Counting(8, 3), NOISE, 3, feed="levels", batch_size=1_000)
+    settings = [CertifySettings.of(20, n, "0.01", 3, stopping) for n in (3_000, 40, 40, 40)]
+
+    def run(pairs: Iterable[tuple[Tensor, CertifySettings]]) -> list[Certified]:
+        return [without_seconds(result) for result in classifier.sampler.run(classifier.task(*pair) for pair in pairs)]
+
+    pairs = list(zip(make_inputs(4), settings, strict=True))
+    together = run(pairs)
+    assert together == [result for pair in pairs for result in run([pair])]
 
 
 def test_a_compiled_model_gets_batches_of_one_shape() -> None:

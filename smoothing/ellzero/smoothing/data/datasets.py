@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.core.errors import InvalidInput
+
+_MOST_HELD_OUT = 5_000
 
 Levels = NDArray[np.uint8] | NDArray[np.int32]
 
@@ -44,6 +46,14 @@ class DataSet(Protocol):
         """The inputs with these indices, stacked."""
 
 
+@runtime_checkable
+class CroppableData(Protocol):
+    """A data set whose inputs are parts of larger images."""
+
+    def random_crops(self, indices: Sequence[int] | NDArray[np.int64], stream: str) -> Levels:
+        """A random part of each input, perhaps mirrored; it depends on its index and the name ``stream`` alone."""
+
+
 @dataclass(frozen=True, eq=False)
 class ArrayData:
     """A data set in memory."""
@@ -68,6 +78,52 @@ class ArrayData:
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
         inputs: Levels = self.arrays[np.asarray(indices, np.int64)]
         return inputs
+
+
+@dataclass(frozen=True, eq=False)
+class ReorderedData:
+    """Some inputs of a data set, in an order of their own: ``order`` has the index there of each input here."""
+
+    data: DataSet
+    order: NDArray[np.int64]
+    name: str
+
+    @classmethod
+    def shuffle(cls, data: DataSet, seed: int) -> "ReorderedData":
+        """All inputs in an order drawn from the seed, so that the first ones are a random sample of all."""
+        order = np.random.Generator(np.random.Philox(key=seed)).permutation(len(data.labels))
+        return cls(data, order, f"{data.name}, shuffled by seed {seed}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def levels(self) -> int:
+        return self.data.levels
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        return self.data.labels[self.order]
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return self.data.class_names
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.data.digest.encode() + self.order.astype("<i8").tobytes()).hexdigest()
+
+    def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
+        return self.data.inputs(self.order[np.asarray(indices, np.int64)])
+
+
+def hold_out(inputs: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The inputs that a training with this seed holds out, a tenth of all and at most 5,000; and the others."""
+    digest = hashlib.blake2b(f"{seed} split".encode(), digest_size=16).digest()
+    order = np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little"))).permutation(inputs)
+    count = min(_MOST_HELD_OUT, inputs // 10)
+    return np.sort(order[:count]), np.sort(order[count:])
 
 
 def binarize(data: DataSet, threshold: int) -> DataSet:

@@ -4,8 +4,10 @@ import gzip
 import hashlib
 import json
 import math
+import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +19,6 @@ from ellzero.smoothing.data.datasets import ArrayData, Levels
 from ellzero.smoothing.errors import BadData
 
 _IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm"}
-# As the paper prepares ImageNet: the shorter side is scaled to 256, then the middle 224×224 is cut out.
-_BORDER = 256 / 224
 _SPLIT_NAMES = {"train": ("train",), "test": ("test", "val", "validation")}
 
 
@@ -44,7 +44,17 @@ class ImageFolder:
         return hashlib.sha256(json.dumps([self.size, *entries]).encode()).hexdigest()
 
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
-        return np.stack([_read_image(self.files[int(index)], self.size) for index in indices])
+        return self._read(lambda index: _read_image(self.files[index], self.size), indices)
+
+    def random_crops(self, indices: Sequence[int] | NDArray[np.int64], stream: str) -> Levels:
+        return self._read(
+            lambda index: _read_image(self.files[index], self.size, _make_generator(stream, index)), indices
+        )
+
+    def _read(self, read: Callable[[int], NDArray[np.uint8]], indices: Sequence[int] | NDArray[np.int64]) -> Levels:
+        """Images are decoded by a thread per core, since Pillow leaves Python's lock to others meanwhile."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return np.stack(list(pool.map(read, (int(index) for index in indices))))
 
 
 def read_idx(folder: Path, split: str) -> ArrayData:
@@ -121,9 +131,12 @@ def open_images(folder: Path, split: str, size: int) -> ImageFolder:
     return ImageFolder(folder.name, tuple(file for file, _ in images), labels, tuple(classes), size)
 
 
-def _read_image(path: Path, size: int) -> NDArray[np.uint8]:
+def _read_image(path: Path, size: int, generator: np.random.Generator | None = None) -> NDArray[np.uint8]:
+    """The middle of an image, or with a generator a random part of it."""
     try:
         from PIL import Image, UnidentifiedImageError
+
+        from ellzero.smoothing.data.crops import crop_centre, crop_randomly
     except ModuleNotFoundError as missing:
         raise MissingExtra("reading images", "predict") from missing
     try:
@@ -131,11 +144,14 @@ def _read_image(path: Path, size: int) -> NDArray[np.uint8]:
             image = opened.convert("RGB")
     except (OSError, ValueError, SyntaxError, UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise BadData(str(path), f"is not an image: {error}") from error
-    scale = round(size * _BORDER) / min(image.size)
-    width, height = (max(size, round(side * scale)) for side in image.size)
-    image = image.resize((width, height), Image.Resampling.BILINEAR)
-    left, top = (width - size) // 2, (height - size) // 2
-    return np.asarray(image.crop((left, top, left + size, top + size)), np.uint8).transpose(2, 0, 1)
+    cropped = crop_centre(image, size) if generator is None else crop_randomly(image, size, generator)
+    return np.asarray(cropped, np.uint8).transpose(2, 0, 1)
+
+
+def _make_generator(stream: str, index: int) -> np.random.Generator:
+    """The random numbers of one image: they depend neither on its batch nor on other images."""
+    digest = hashlib.blake2b(f"{stream} {index}".encode(), digest_size=16).digest()
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
 
 
 def _bytes(path: Path) -> bytes:

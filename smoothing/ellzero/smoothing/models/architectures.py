@@ -16,11 +16,13 @@ from ellzero.core.numbers import read_integer
 from ellzero.core.text import first_line
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.models.card import Feed
+from ellzero.smoothing.models.resnet import RESNET50_LAYERS, RESNET50_WIDTH, ResNet
 
 Factory = Callable[..., nn.Module]
 """Called with ``shape``, ``num_classes``, ``levels`` and the model's own configuration as keywords."""
 
 _SMALLEST_WITHOUT_PADDING = 16
+_SMALLEST_FOR_RESNET = 32
 
 
 class Standardise(nn.Module):
@@ -90,16 +92,44 @@ def token_mean(*, shape: Sequence[int], num_classes: int, levels: int, width: in
 token_mean.feed = Feed.LEVELS.value  # type: ignore[attr-defined]
 
 
-def resnet50(*, shape: Sequence[int], num_classes: int, levels: int) -> nn.Module:
-    """The paper's network for ImageNet, from torchvision, standardised by ImageNet's means and deviations."""
-    try:
-        from torchvision.models import resnet50 as make_resnet50  # type: ignore[import-not-found,unused-ignore]
-        from torchvision.transforms import Normalize  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise UnknownModel("architecture without torchvision", "resnet50", ("paper-cnn", "mlp", "token-mean")) from None
-    return nn.Sequential(
-        Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), make_resnet50(num_classes=num_classes)
-    )
+class StandardiseChannels(nn.Module):
+    """Each channel of values in [0, 1] minus its mean, divided by its deviation. Part of the model, like `Standardise`.
+
+    Means and deviations are constants of the architecture, so they are not among its weights.
+    """
+
+    means: Tensor
+    deviations: Tensor
+
+    def __init__(self, means: Sequence[float], deviations: Sequence[float]) -> None:
+        super().__init__()
+        for name, values in (("means", means), ("deviations", deviations)):
+            self.register_buffer(name, torch.tensor(values).view(-1, 1, 1), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x - self.means) / self.deviations
+
+
+IMAGENET_MEANS = (0.485, 0.456, 0.406)
+IMAGENET_DEVIATIONS = (0.229, 0.224, 0.225)
+
+
+def resnet50(
+    *,
+    shape: Sequence[int],
+    num_classes: int,
+    levels: int,
+    layers: Sequence[int] = RESNET50_LAYERS,
+    width: int = RESNET50_WIDTH,
+) -> nn.Module:
+    """The paper's network for ImageNet, standardised by ImageNet's means and deviations.
+
+    ``layers`` and ``width`` as in `ResNet` make smaller networks of the same kind.
+    """
+    if len(shape) != 3 or shape[0] != 3 or min(shape[1:]) < _SMALLEST_FOR_RESNET:
+        side = _SMALLEST_FOR_RESNET
+        raise InvalidInput("architecture", f"mlp for inputs that are not images of 3×{side}×{side} or more", "resnet50")
+    return nn.Sequential(StandardiseChannels(IMAGENET_MEANS, IMAGENET_DEVIATIONS), ResNet(num_classes, layers, width))
 
 
 _SHIPPED: Mapping[str, Factory] = {"paper-cnn": paper_cnn, "mlp": mlp, "token-mean": token_mean, "resnet50": resnet50}

@@ -25,7 +25,7 @@ class NoiseFamily(Protocol):
 
     @property
     def tag(self) -> str:
-        """A text that identifies the noise: no other has it."""
+        """A text that identifies the law of the samples: noises that share it draw the same ones from the same seed."""
 
     def description(self) -> Mapping[str, Any]:
         """The family and its parameters, as written to results and model cards."""

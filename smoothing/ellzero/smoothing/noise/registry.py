@@ -11,19 +11,24 @@ from ellzero.core.errors import InvalidInput
 if TYPE_CHECKING:
     from ellzero.smoothing.noise.base import NoiseFamily
 
-FAMILIES = ("discrete", "gaussian", "uniform")
+FAMILIES = ("discrete", "gaussian", "rounded-gaussian", "uniform")
 
 
 def make_noise(description: Mapping[str, Any]) -> "NoiseFamily":
     """Make the noise that has this description: the inverse of ``NoiseFamily.description``."""
     from ellzero.smoothing.noise.continuous import GaussianNoise, UniformNoise
     from ellzero.smoothing.noise.discrete import DiscreteNoise, Unit
+    from ellzero.smoothing.noise.rounded_gaussian import RoundedGaussianNoise
 
     family, k = description.get("family"), int(description["levels"]) - 1
     if family == "gaussian":
         return GaussianNoise(description["sigma"], k=k)
     if family == "uniform":
         return UniformNoise(description["gamma"], k=k)
+    if family == "rounded-gaussian":
+        if k != 1:
+            raise InvalidInput("noise", "another one for inputs that are not bits", family)
+        return RoundedGaussianNoise(description["alpha"])
     if family != "discrete":
         raise InvalidInput("noise", " or ".join(FAMILIES), family)
     if description.get("unit") not in list(Unit):
@@ -35,6 +40,10 @@ def make_noise(description: Mapping[str, Any]) -> "NoiseFamily":
 
 def describe_noise(description: Mapping[str, Any]) -> str:
     """Describe a noise in words."""
+    if description["family"] == "rounded-gaussian":
+        return f"Gaussian noise rounded to bits, α = {description['alpha']}"
+    if description["family"] == "grey":  # of experiments, which compare it; `make_noise` does not make it
+        return f"the noise for bits on grey levels 0..{int(description['levels']) - 1}, α = {description['alpha']}"
     if description["family"] != "discrete":
         name = "sigma" if description["family"] == "gaussian" else "gamma"
         return f"{description['family']} noise, {'σ' if name == 'sigma' else 'γ'} = {description[name]}"

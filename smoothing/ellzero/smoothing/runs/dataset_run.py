@@ -10,8 +10,8 @@ import torch
 
 from ellzero.core.execution.executors import Executor, LocalExecutor, WorkerResources
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.data.datasets import DataSet, binarize
-from ellzero.smoothing.data.loading import load_data
+from ellzero.smoothing.data.datasets import DataSet
+from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import SavedModel, load_model
@@ -20,22 +20,6 @@ from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
 
 _PROBE_VOTES = 256
-
-
-@dataclass(frozen=True)
-class DataSource:
-    """Where inputs come from: what a worker needs to load them."""
-
-    uri: str
-    split: str
-    k: int | None
-    image_size: int
-    binarize: int | None
-
-    def load(self) -> DataSet:
-        """Load the inputs, and turn levels into bits if ``binarize`` says so; bits stay as they are."""
-        data = load_data(self.uri, self.split, k=self.k, image_size=self.image_size)
-        return data if self.binarize is None or data.levels == 2 else binarize(data, self.binarize)
 
 
 @dataclass(frozen=True)
@@ -68,7 +52,13 @@ class DatasetRun:
             "stopping": str(settings.stopping),
             "runner_up": settings.runner_up,
             "precision": self.autocast or "float32",
+            **({"looks": looks} if (looks := self._describe_looks()) else {}),
         }
+
+    def _describe_looks(self) -> list[list[int | str]]:
+        """The planned looks, each as its number of votes and its share of the failure; none if the rule has none."""
+        settings = self.settings
+        return [[look.n, str(look.failure)] for look in settings.stopping.plan(settings.n, settings.failure)]
 
     def load_data(self) -> DataSet:
         """Load the data set; raise unless it is the one that the results name."""

@@ -1,6 +1,7 @@
 """Metrics of a data set's certificates: μ(R) and ACC@r, with confidence intervals."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -69,12 +70,17 @@ def summarize(outcomes: Sequence[Outcome], r_max: int | None = None) -> Report:
         mean_radius=fmean(radii),
         mean_radius_error=half * stdev(radii) / sqrt(len(radii)) if len(radii) > 1 else float("inf"),
         median_radius=median(radii),
-        accuracy=tuple(_accuracy(certified, r) for r in range(last + 1)),
+        accuracy=tuple(_list_accuracies(certified, last)),
     )
 
 
-def _accuracy(certified: Sequence[int], r: int) -> Accuracy:
-    n = len(certified)
-    count = sum(radius >= r for radius in certified)
-    votes = Votes(count, n, (1 - _CONFIDENCE) / 2)
-    return Accuracy(r, count / n, lower_bound(votes), upper_bound(votes))
+def _list_accuracies(certified: Sequence[int], last: int) -> Iterator[Accuracy]:
+    """ACC@0 … ACC@last. Bounds are computed once for each count: radii may be thousands, and counts few."""
+    ordered, n = sorted(certified), len(certified)
+    bounds: dict[int, tuple[float, float]] = {}
+    for r in range(last + 1):
+        count = n - bisect_left(ordered, r)
+        if count not in bounds:
+            votes = Votes(count, n, (1 - _CONFIDENCE) / 2)
+            bounds[count] = lower_bound(votes), upper_bound(votes)
+        yield Accuracy(r, count / n, *bounds[count])

@@ -1,13 +1,17 @@
 """The certificates of a run over a data set, stored as in `ellzero.core.part_store`."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from ellzero.core.part_store import PartStore
+from ellzero.smoothing.data.source import DataSource
+from ellzero.smoothing.errors import BadData
 from ellzero.smoothing.results import Certified
 
+_SOURCE = "source.json"
 SCHEMA = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),
@@ -26,6 +30,8 @@ SCHEMA = pa.schema(
         pa.field("linf", pa.float64()),
         pa.field("d", pa.int32(), nullable=False),
         pa.field("seconds", pa.float64(), nullable=False),
+        # The looks that were made, with staged stopping; run.json has the failure of each.
+        pa.field("looks", pa.list_(pa.struct([("n", pa.int64()), ("count", pa.int64())]))),
     ]
 )
 
@@ -39,6 +45,20 @@ class ResultStore(PartStore):
     def write(self, rows: Sequence[tuple[int, int, Certified]]) -> str:
         """Write the results of consecutive inputs, as (index, label, result), and return the name of their file."""
         return self.write_rows([_row(*row) for row in rows])
+
+    def write_source(self, source: DataSource) -> None:
+        """Write where the inputs come from, for those who want to look at them. Results do not depend on it."""
+        self.folder.write(_SOURCE, json.dumps(source.describe(), indent=1).encode() + b"\n")
+
+    def source(self) -> DataSource | None:
+        """Where the inputs come from; None if the folder does not say. `BadData` if its file is damaged."""
+        try:
+            description = json.loads(self.folder.read(_SOURCE))
+        except FileNotFoundError:
+            return None
+        except (ValueError, RecursionError) as error:
+            raise BadData(_SOURCE, "is damaged: it is not JSON") from error
+        return DataSource.of(description)
 
 
 def _row(index: int, label: int, result: Certified) -> dict[str, Any]:
@@ -57,4 +77,5 @@ def _row(index: int, label: int, result: Certified) -> dict[str, Any]:
         **{norm: result.other_radii.get(norm) for norm in ("l1", "l2", "linf")},
         "d": result.d,
         "seconds": result.seconds,
+        "looks": [{"n": look.n, "count": look.count} for look in result.looks] or None,
     }

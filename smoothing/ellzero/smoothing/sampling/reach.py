@@ -15,6 +15,8 @@ _ALPHA_STEPS = 100
 def can_reach_one(noise: NoiseFamily, settings: CertifySettings, classes: int) -> bool:
     """Whether n unanimous votes certify a radius of at least 1 under these settings."""
     n, failure = settings.n, settings.failure
+    if looks := settings.stopping.plan(n, failure):
+        failure = looks[-1].failure  # unanimous votes prove the most at the last look
     # τ_1 depends on no coordinate but the changed one, so d = 1 answers for every d.
     if settings.runner_up:
         counts = (n,) + (0,) * (classes - 1)
@@ -44,7 +46,7 @@ def least_n(noise: NoiseFamily, settings: CertifySettings, classes: int) -> int 
 
 def nearest_alpha(noise: NoiseFamily, settings: CertifySettings, classes: int) -> str | None:
     """The multiple of 0.01 nearest to α, preferring less noise, with which these votes can certify a radius of 1."""
-    if not isinstance(noise, DiscreteNoise):
+    if not isinstance(noise, DiscreteNoise) or noise.description()["family"] != "discrete":
         return None
     channels = noise.channels if noise.unit == "pixel" else None
     alpha = noise.noise.alpha * _ALPHA_STEPS

@@ -14,7 +14,7 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_failure, read_integer
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage, block_samples, stream_key
-from ellzero.smoothing.results import ABSTAIN, Certified, Predicted
+from ellzero.smoothing.results import ABSTAIN, Certified, LookResult, Predicted
 from ellzero.smoothing.sampling.stopping_rules import Stopping, StoppingRule, Tally, make_rule
 
 R_co = TypeVar("R_co", covariant=True)
@@ -63,7 +63,7 @@ class CertifySettings:
         except ValueError:
             raise InvalidInput("stopping", " or ".join(Stopping), stopping) from None
         if runner_up and stopping is Stopping.ANYTIME:
-            raise InvalidInput("stopping", "settled or never with runner_up", str(stopping))
+            raise InvalidInput("stopping", "settled, staged, hasty or never with runner_up", str(stopping))
         return cls(
             read_integer(n0, "n0", 1, MAX_VOTES),
             read_integer(n, "n", 1, MAX_VOTES),
@@ -133,7 +133,7 @@ class SamplingTask(Protocol, Generic[R_co]):
         """The result, once no more votes are needed."""
 
 
-class _StagedTask(ABC):
+class _CountingTask(ABC):
     """What both kinds of tasks share: the samples of the present stage are claimed and counted in order."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, seed: int, stage: Stage, size: int) -> None:
@@ -145,13 +145,15 @@ class _StagedTask(ABC):
         self._started = time.perf_counter()
 
     def claim(self, most: int, split: bool) -> SampleRange | None:
+        if self.result() is not None:
+            return None
         votes = self._votes
         block = votes.next_sample // self.block
         # No sample beyond the next check is drawn: the check may find that it is not needed.
         stop = min((block + 1) * self.block, self._next_check(votes.drawn))
         if split:
             stop = min(stop, votes.next_sample + most)
-        if self.result() is not None or not votes.next_sample < stop <= votes.next_sample + most:
+        if not votes.next_sample < stop <= votes.next_sample + most:
             return None
         samples = SampleRange(votes.stage, block, votes.next_sample - block * self.block, stop - block * self.block)
         votes.next_sample = stop
@@ -189,7 +191,7 @@ class _StagedTask(ABC):
         """Go to the next stage, or set the result, if the votes so far allow it."""
 
 
-class CertifyTask(_StagedTask):
+class CertifyTask(_CountingTask):
     """n0 votes select a class, then n fresh ones bound its probability."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, settings: CertifySettings) -> None:
@@ -200,6 +202,7 @@ class CertifyTask(_StagedTask):
             noise, self._d, settings.n, settings.failure, settings.stopping, settings.runner_up
         )
         self._selection: tuple[int, ...] = ()
+        self._looks: list[tuple[int, ...]] = []  # the counts at each look so far, for rules that have looks
         self._result: Certified | None = None
 
     @property
@@ -215,13 +218,20 @@ class CertifyTask(_StagedTask):
     def result(self) -> Certified | None:
         return self._result
 
+    def _next_check(self, drawn: int) -> int:
+        if self._votes.stage is Stage.BOUND and self._rule.looks:
+            return next(look.n for look in self._rule.looks if look.n > drawn)
+        return super()._next_check(drawn)
+
     def _check_votes(self) -> None:
         if self._votes.stage is Stage.SELECT:
             if self._votes.drawn == self.settings.n0:
                 self._selection = tuple(self._votes.counts)
                 self._votes = _StageVotes(Stage.BOUND, self.settings.n, [0] * self.classes)
             return
-        tally = Tally(tuple(self._votes.counts), _most(self._selection), self.settings.n)
+        if self._rule.looks:
+            self._looks.append(self.counts)
+        tally = Tally(self.counts, _most(self._selection), self.settings.n, tuple(self._looks))
         early = self.settings.stopping is not Stopping.NEVER and self._rule.is_finished(tally)
         if early or not tally.undrawn:
             self._finish(tally)
@@ -239,6 +249,10 @@ class CertifyTask(_StagedTask):
             selection=self._selection,
             lower_bound=certificate.lower,
             upper_bound=certificate.upper,
+            looks=tuple(
+                LookResult(look.n, look.failure, counts[tally.selected])
+                for look, counts in zip(self._rule.looks, tally.looks, strict=False)
+            ),
             other_radii=dict(self.noise.other_radii(certificate.lower, self._d)),
             n0=settings.n0,
             n=settings.n,
@@ -251,7 +265,7 @@ class CertifyTask(_StagedTask):
         )
 
 
-class PredictTask(_StagedTask):
+class PredictTask(_CountingTask):
     """n votes; the most frequent class must beat the second in a two-sided binomial test."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, n: int, failure: RationalLike, seed: int) -> None:
