@@ -16,6 +16,7 @@ import torch
 from command_line import Ellzero, interrupt_process
 from smoothing.run_files import model_and_data, retrain, write_inputs
 
+from ellzero.smoothing.data.datasets import ReorderedData
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.files import ModelFile, save_model
 from ellzero.smoothing.runs import dataset_run
@@ -60,6 +61,23 @@ def test_a_new_user_gets_a_certified_accuracy(ellzero: Ellzero, digits_model: Pa
     assert report["accuracy"][1]["share"] > 0.05
     assert report["wrong"] <= 5
     assert report["run"]["data"]["name"] == "digits, 1 from level 8 on"
+
+
+def test_results_say_where_their_inputs_come_from(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is resumed after its data has moved says where they are now."""
+    model, data = model_and_data(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    line = f"certify --model {model} --n 200 --seed 1 --executor local --out results"
+    (tmp_path / "moved").mkdir()
+    for number, name in enumerate((data.name, f"moved/{data.name}"), 1):
+        data = data.rename(tmp_path / name)
+        assert ellzero(f"{line} --data {name} --limit {number}").code == 0
+        source = ResultStore("results").source()
+        assert source is not None
+        assert source.uri == str(tmp_path / name)
+        assert source.load().digest == json.loads(Path("results", "run.json").read_text())["data"]["sha256"]
 
 
 def test_a_larger_limit_adds_inputs_and_leaves_others_alone(
@@ -206,7 +224,10 @@ def test_a_killed_actor_and_a_stopped_driver_lose_and_double_no_result(
             "--model demo-digits --address nohost:1 --out r",
             "--out must be an absolute path or a URI that all machines",
         ),
-        ("--model demo-digits --runner-up --stopping anytime --out {tmp}/r", "settled or never with runner_up"),
+        (
+            "--model demo-digits --runner-up --stopping anytime --out {tmp}/r",
+            "settled, staged, hasty or never with runner_up",
+        ),
         (
             "--model demo-digits --noise gaussian --sigma 1 --runner-up --out {tmp}/r",
             "false for continuous noise",
@@ -286,3 +307,30 @@ def test_an_interruption_on_ray_counts_the_inputs_that_are_kept_and_shows_no_mes
     assert 1 <= len(store.present()) < 359
     assert kept.startswith(f"ellzero: stopped after {len(store.present())} of 359 inputs; ")
     assert last == "ellzero: interrupted"
+
+
+def test_shuffled_inputs_are_certified_as_in_their_own_order(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--shuffle with --limit takes a random sample of the inputs; a result is of the input with its index there."""
+    monkeypatch.chdir(tmp_path)
+    line = "certify --model demo-digits --n 200 --seed 1 --executor local"
+    assert ellzero(f"{line} --limit 300 --out plain").code == 0
+    assert ellzero(f"{line} --limit 9 --shuffle 4 --out shuffled").code == 0
+    plain, shuffled = (ResultStore(name).table().to_pylist() for name in ("plain", "shuffled"))
+    source = ResultStore("shuffled").source()
+    assert source is not None
+    assert source.shuffle == 4
+    data = source.load()
+    assert isinstance(data, ReorderedData)
+    compared = 0
+    for row in shuffled:
+        index = int(data.order[row["index"]])
+        assert row["label"] == data.labels[row["index"]]
+        if index < len(plain):
+            same = ("label", "counts", "selection", "radius", "looks")
+            assert [row[name] for name in same] == [plain[index][name] for name in same]
+            compared += 1
+    assert compared > 3
+    refused = ellzero(f"{line} --limit 9 --shuffle 5 --out shuffled")
+    assert "data.name" in refused.err

@@ -86,6 +86,24 @@ def test_lists_are_read_however_people_write_them(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "r\tsome\tthreshold\n7\tx\t0.9873\n8\ty\t0.99\n",
+        "radius,rho,threshold,more\n7,1/2,0.9873,\n8,0.5,0.99,words and more\n",
+        "# made by hand\n\nv rho_r threshold\n7 0.1 0.9873\n8 0.2 0.99\n",
+    ],
+)
+def test_below_a_header_of_three_columns_the_third_one_has_the_thresholds(text: str) -> None:
+    assert list(import_export.from_text(io.StringIO(text))) == [(7, Decimal("0.9873")), (8, Decimal("0.99"))]
+
+
+@pytest.mark.parametrize("text", ["r\tsome\tthreshold\n7\t0.9\n", "7\t0.1\t0.9\n", "7\t0.9\nr\tsome\tthreshold\n"])
+def test_a_row_of_another_shape_than_the_header_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="must be a radius and a decimal"):
+        list(import_export.from_text(io.StringIO(text)))
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "7",

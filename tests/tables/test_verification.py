@@ -11,13 +11,19 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 from oracles.tables import UNIT, alter_row, cut, exact_slice, rows_from, with_footer
 
-from ellzero.certificates import Noise, PaperThreshold, paper_threshold, thresholds
+from ellzero.certificates import Noise, PaperThreshold, paper_threshold, rho_inverse, thresholds
 from ellzero.tables import ColumnSlice, End, PaperTable, Table, VerificationReport, audit, compact, verify
 from ellzero.tables.format import shard
-from ellzero.tables.verification import compare_list, compare_tables
+from ellzero.tables.verification import JudgedRow, compare_tables, judge_list
 
 BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
 WHOLE, CUT = exact_slice(BYTES), exact_slice(BITS, 20)
+
+
+def by_verdict(rows: list[JudgedRow]) -> dict[str, list[int]]:
+    """The radii of each verdict, in order."""
+    verdicts = ("unsound", "equal", "loose")
+    return {verdict: sorted(row.r for row in rows if row.verdict == verdict) for verdict in verdicts}
 
 
 def table_of(directory: Path, *shards: list[ColumnSlice]) -> Table:
@@ -277,9 +283,11 @@ def test_a_threshold_list_is_judged_row_by_row() -> None:
         (8, "1"),
         (7, "0.98739814896523242497"),
     ]
-    result = compare_list(BYTES, [(r, Decimal(value)) for r, value in lines])
-    assert result == {"unsound": [7], "equal": [0, 1, 8], "loose": [7]}
-    assert compare_list(BYTES, []) == {"unsound": [], "equal": [], "loose": []}
+    result = judge_list(BYTES, [(r, Decimal(value)) for r, value in lines])
+    assert [row.units for row in result] == [0, 0, -1, 0, 1]
+    assert by_verdict(result) == {"unsound": [7], "equal": [0, 1, 8], "loose": [7]}
+    assert [(row.r, str(row.value)) for row in result] == lines
+    assert judge_list(BYTES, []) == []
 
 
 @settings(max_examples=60)
@@ -289,13 +297,22 @@ def test_a_decimal_is_judged_by_its_own_number_of_digits(noise: Noise, r: int, d
     text = str(int(Fraction(least) * 10**digits) + units).zfill(digits + 1)
     value = Decimal(f"{text[:-digits]}.{text[-digits:]}")
     report = {-1: "unsound", 0: "equal", 1: "loose"}[units]
-    assert compare_list(noise, [(r, value)])[report] == [r]
+    (row,) = judge_list(noise, [(r, value)])
+    assert (row.r, row.verdict, row.units, row.least) == (r, report, units, least)
+
+
+@settings(max_examples=60)
+@given(noises(), st.integers(0, 30), st.integers(1, 30))
+def test_a_double_is_below_the_threshold_iff_the_exact_fraction_says_so(noise: Noise, r: int, digits: int) -> None:
+    (least,) = thresholds(noise, [r], digits)
+    (row,) = judge_list(noise, [(r, least)])
+    assert row.float_below == (Fraction(float(least)) < rho_inverse(noise, r, Fraction(1, 2)))
 
 
 def test_the_published_habit_of_rounding_to_nearest_is_unsound() -> None:
     """float() and round() land below τ about half of the time."""
     rows = [(r, Decimal(f"{value:.6f}")) for r, value in enumerate(thresholds(BYTES, range(40), 30))]
-    result = compare_list(BYTES, rows)
+    result = by_verdict(judge_list(BYTES, rows))
     assert result["unsound"]
     assert result["equal"]
     assert not result["loose"]

@@ -61,5 +61,5 @@ def test_a_figure_of_too_many_nodes_or_another_kind_is_refused(tmp_path: Path) -
         plot_tree(deep, None, 7, tmp_path / "tree.svg")
     with pytest.raises(InvalidInput, match="plot must be a file name that ends in .png"):
         plot_tree(deep, None, 3, tmp_path / "tree.txt")
-    with pytest.raises(InvalidInput, match="plot must be a file that can be written"):
+    with pytest.raises(InvalidInput, match="plot must be in a folder that exists"):
         plot_tree(deep, None, 3, tmp_path / "absent" / "tree.svg")

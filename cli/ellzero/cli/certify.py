@@ -50,13 +50,20 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 @click.option(
     "--stopping",
     type=click.Choice([each.value for each in Stopping]),
-    default=Stopping.SETTLED.value,
+    default=Stopping.STAGED.value,
     show_default=True,
-    help="settled: stop when no remaining vote can change the answer. anytime: stop far earlier, at the cost of some "
-    "radius. never: draw all votes.",
+    help="staged: stop when more votes are unlikely to raise the radius. hasty: the same, sooner, for slightly smaller "
+    "radii. settled: stop when no remaining vote can change the answer. anytime: stop at any number of votes, for "
+    "clearly smaller radii. never: draw all votes.",
 )
 @click.option("--seed", type=IntegerRange(min=0), help="By default random; a resumed run keeps its seed.")
 @click.option("--limit", type=IntegerRange(min=1), help="Certify only this many inputs, the first ones.")
+@click.option(
+    "--shuffle",
+    type=IntegerRange(0, 2**63 - 1),
+    metavar="SEED",
+    help="Take the inputs in an order drawn from this seed, so that those of --limit are a random sample.",
+)
 @click.option(
     "--out", required=True, metavar="URI", help="Where results are written: a directory, or s3://bucket/prefix."
 )
@@ -86,6 +93,7 @@ def certify_command(
     stopping: str,
     seed: int | None,
     limit: int | None,
+    shuffle: int | None,
     out: str,
     overwrite: bool,
     device: str,
@@ -112,7 +120,7 @@ def certify_command(
         place.check_shared("data", data.uri)
     saved = load_model(path, allowed)
     card = saved.card
-    source = data.source(noise.k, card.binarize)
+    source = replace(data.source(noise.k, card.binarize), shuffle=shuffle)
     loaded = source.load()
     description = noise.description(card.noise, loaded)
     check_fit(card, loaded, int(description["levels"]), data.uri)
@@ -142,6 +150,7 @@ def certify_command(
     if overwrite:
         store.clear()
     store.begin(run.manifest(card, loaded))
+    store.write_source(source)
     chunks = split_chunks(set(range(inputs)) - store.present())
     missing = sum(map(len, chunks))
     if not missing:

@@ -11,12 +11,12 @@ from ellzero.cli.parameters import IntegerRange
 from ellzero.core.errors import InvalidInput
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.loading import SPLITS
+from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData
 from ellzero.smoothing.noise.registry import FAMILIES, make_noise
-from ellzero.smoothing.runs.dataset_run import DataSource
 
 _ALLOW = "ELLZERO_ALLOW_FACTORIES"
-_PARAMETERS = {"discrete": "alpha", "gaussian": "sigma", "uniform": "gamma"}
+_PARAMETERS = {"discrete": "alpha", "rounded-gaussian": "alpha", "gaussian": "sigma", "uniform": "gamma"}
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class NoiseOptions:
     def description(self, trained: Mapping[str, Any], data: DataSet) -> dict[str, Any]:
         """The description of the noise; parameters without an option are those of the training."""
         family = self.family or trained.get("family", "discrete")
-        same = trained if trained.get("family") == family else {}
         name = _PARAMETERS[family]
+        same = trained if _PARAMETERS.get(trained.get("family", "")) == name else {}
         amount = self._amount(family)
         value = same.get(name) if amount is None else amount
         if value is None:
@@ -67,7 +67,7 @@ class NoiseOptions:
     def _amount(self, family: str) -> str | None:
         """The amount of this family's noise; an option of another family is an error."""
         for other, name in _PARAMETERS.items():
-            if other != family and getattr(self, name) is not None:
+            if name != _PARAMETERS[family] and getattr(self, name) is not None:
                 raise click.UsageError(f"--{name} is for {other} noise, and this is {family}")
         amount: str | None = getattr(self, _PARAMETERS[family])
         return amount

@@ -170,20 +170,14 @@ def _run_paper(
         click.echo(f"{table.store.uri}: all cells are present already")
         return
     notify(f"{count_noun(len(cells), 'cell')} in {count_noun(task_count, 'task')}, {wall}")
-    tasks = 0
-
-    def advance(task: lee2019_run.RangeTask) -> None:
-        nonlocal tasks
-        tasks += 1
-        bar.advance(round(1e3 * task.seconds), tasks)
-
     with (
         place.open_executor(
             seconds, lambda: f"{lee2019_run.count_present(cells, table):,} of {len(cells):,} cells", table.store.uri
         ) as executor,
         show_progress(round(1e3 * seconds), "tasks", seconds / cores) as bar,
     ):
-        lee2019_run.run_cells(cells, table, executor, advance)
+        for tasks, done in enumerate(lee2019_run.run_cells(cells, table, executor), 1):
+            bar.advance(round(1e3 * done.task.seconds), tasks)
     uri = table.store.uri
     click.echo(
         f"{uri}: {len(cells):,} cells by the paper's algorithm; `ellzero tables verify TABLE --against {uri}` compares"

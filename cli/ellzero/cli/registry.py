@@ -1,10 +1,11 @@
 """Which commands there are, where each lives, and which extra brings what it needs."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """A command of ``ellzero``: ``target`` is module:function, ``extra`` brings what it imports.
+    """A command: ``target`` is module:function, ``extra`` brings what it imports.
 
     ``summary`` is the first line of its help, repeated here so that listing the commands imports none of them.
     """
@@ -14,7 +15,7 @@ class CommandEntry(NamedTuple):
     summary: str
 
 
-COMMANDS = {
+COMMANDS: Final = {
     "certify": CommandEntry(
         "ellzero.cli.certify:certify_command",
         "predict",
@@ -46,6 +47,11 @@ COMMANDS = {
         "tables",
         "Print the mean certified radius μ(R) and ACC@r of RESULTS, and draw them.",
     ),
+    "reproduce": CommandEntry(
+        "ellzero.cli.reproduce.group:reproduce_group",
+        None,
+        "Repeat the paper's experiments, each by one command, and set its figures beside ours.",
+    ),
     "serve": CommandEntry("ellzero.cli.serve:serve_command", "serve", "Serve certified radii over HTTP, and the page."),
     "submit": CommandEntry(
         "ellzero.cli.submit:submit_command",
@@ -71,3 +77,39 @@ COMMANDS = {
         "Train trees and forests on bits or molecules, and certify them exactly.",
     ),
 }
+
+REPRODUCE_COMMANDS: Final = {
+    "bace": CommandEntry(
+        "ellzero.cli.reproduce.bace:bace_command",
+        "reproduce",
+        "Repeat the experiment on BACE: guaranteed AUC against the share of manipulated molecules.",
+    ),
+    "imagenet": CommandEntry(
+        "ellzero.cli.reproduce.imagenet:imagenet_command",
+        "reproduce",
+        "Certify every hundredth validation image of ImageNet by ResNet-50, with the best α for each r.",
+    ),
+    "mnist": CommandEntry(
+        "ellzero.cli.reproduce.mnist:mnist_command",
+        "reproduce",
+        "Train and certify binarised MNIST as in Table 1 of the paper, and search for adversaries.",
+    ),
+    "regions": CommandEntry(
+        "ellzero.cli.reproduce.regions:regions_command",
+        "reproduce",
+        "Draw the paper's analysis figure: regions against r at ImageNet size, thresholds, certified accuracies.",
+    ),
+    "thresholds": CommandEntry(
+        "ellzero.cli.reproduce.thresholds:thresholds_command",
+        "reproduce",
+        "Compute all published thresholds by the engine and by the published algorithm, and compare every digit.",
+    ),
+}
+"""Those of ``ellzero reproduce``."""
+
+
+def find_extra(line: Sequence[str]) -> str | None:
+    """The extra that brings what a command line needs: that of the command in a group whose commands differ in it."""
+    if line[0] == "reproduce" and len(line) > 1 and line[1] in REPRODUCE_COMMANDS:
+        return REPRODUCE_COMMANDS[line[1]].extra
+    return COMMANDS[line[0]].extra

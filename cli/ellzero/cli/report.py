@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,8 @@ from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.core.errors import BadResults, MissingExtra
 from ellzero.core.part_store import PartStore
 from ellzero.core.progress import notify
+from ellzero.core.text import count_noun, format_seconds
+from ellzero.experiments.folder import MANIFEST, ExperimentFolder, find_runs
 from ellzero.smoothing.noise.registry import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
 from ellzero.smoothing.runs.plots import plot_reports
@@ -41,12 +43,19 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: int | N
 
     Several RESULTS are compared in one figure. Without --plot the figure of one local folder is written to curves.svg
     in that folder, and that of several RESULTS to curves.svg in the current directory.
+
+    Of a folder of `ellzero reproduce` it prints the tables, and names the plots and the certificates in it.
     """
     reports: dict[str, Report] = {}
     for uri in results:
+        if _is_experiment(uri):
+            _report_experiment(ExperimentFolder(uri), as_json)
+            continue
         manifest = ResultStore(uri).manifest()
         if manifest is None:
             raise BadResults(uri, "holds no results of ellzero")
+        if not _holds_certificates(manifest):
+            raise BadResults(uri, f"holds results of another kind than certificates of a data set: {manifest['kind']}")
         by_votes = manifest.get("kind") != KIND
         table = (ResultStore(uri) if by_votes else PartStore(uri, SCHEMA)).table()
         columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
@@ -58,7 +67,11 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: int | N
             click.echo(json.dumps({"results": uri, "run": manifest, **votes, **asdict(report)}))
         else:
             _print_report(uri, manifest, report, drawn, table["d"][0].as_py())
-    target = figure or _default_figure(results)
+    if not reports:
+        if figure is not None:
+            raise click.UsageError("--plot draws certificates of data sets, and an experiment has its own figures")
+        return
+    target = figure or _default_figure(list(reports))
     if target is None:
         return
     try:
@@ -70,7 +83,43 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: int | N
         notify(str(missing))
 
 
-def _default_figure(results: tuple[str, ...]) -> Path | None:
+def _is_experiment(uri: str) -> bool:
+    return os.path.isfile(os.path.join(uri, MANIFEST))
+
+
+def _report_experiment(folder: ExperimentFolder, as_json: bool) -> None:
+    description, result = folder.describe(), folder.result()
+    if description is None or result is None:
+        name = "experiment" if description is None else description.name
+        raise BadResults(str(folder.path), f"holds an unfinished {name}; the command that began it resumes it")
+    environment = folder.environments()[-1]
+    if as_json:
+        click.echo(json.dumps({"results": str(folder.path), **result.to_json(), "environment": environment}))
+        return
+    machine = environment["machine"]
+    click.echo(f"{folder.path}: {result.command}")
+    click.echo(
+        f"{format_seconds(result.seconds)} on {machine['cpu']}, {count_noun(machine['cores'], 'core')}; "
+        f"ellzero {environment['ellzero']}, {environment['date']}\n"
+    )
+    for line in result.describe():
+        click.echo(line)
+    for plot in result.plots:
+        click.echo(f"figure: {folder.path / plot}")
+    for run in find_runs(folder.path):
+        manifest = ResultStore(str(run)).manifest() or {}
+        if _holds_certificates(manifest):
+            click.echo(
+                f"{'certificates' if 'certificate' not in manifest else 'no certificates'}: ellzero report {run}"
+            )
+
+
+def _holds_certificates(manifest: Mapping[str, Any]) -> bool:
+    """Whether a folder has a certificate of each input, or what is listed like one, rather than another result."""
+    return manifest.get("kind") in (None, KIND)
+
+
+def _default_figure(results: Sequence[str]) -> Path | None:
     """None for a single result that is not a local folder."""
     if len(results) > 1:
         return Path("curves.svg")
@@ -83,6 +132,8 @@ def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float | 
     click.echo(f"{uri}: {model['name']} ({model['architecture']}) on {data['name']}, {part}")
     votes = "exact" if drawn is None else f"failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} drawn"
     click.echo(f"{describe_noise(run['noise'])}, d = {d}; {votes}")
+    if "certificate" in run:
+        click.echo(f"certificates: {run['certificate']}")
     click.echo(f"inputs {report.inputs:,}, abstained {report.abstained:,}, wrong {report.wrong:,}")
     click.echo(
         f"μ(R)   {report.mean_radius:.3f} ± {report.mean_radius_error:.3f}   median {report.median_radius:g}   "

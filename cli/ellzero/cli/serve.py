@@ -20,6 +20,7 @@ from ellzero.serve.platform.api_keys import make_key
 from ellzero.serve.platform.logs import make_log_config
 from ellzero.serve.platform.metrics import SHARED_DIRECTORY
 from ellzero.serve.platform.protocol import ReadAheadProtocol
+from ellzero.serve.results.registry import ResultsRegistry
 from ellzero.serve.settings import (
     ServeSettings,
     can_certify_trees,
@@ -38,12 +39,19 @@ _APPLICATION = "ellzero.serve.app:create_app"
 @click.command("serve", cls=Command)
 @click.option("--tables", help="Path or URI of the table; by default the bundled one.")
 @click.option("--models", help="Folder of models, beside the bundled demo-digits.")
+@click.option("--results", help="Folder of results, as certify writes them, to show on the page.")
 @click.option("--host", help="Address to listen on; 127.0.0.1 by default.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 8000 by default, 0 for any free one.")
 @click.option("--workers", type=click.IntRange(1, 256), help="Worker processes; 1 by default.")
 @click.option("--new-key", "name", metavar="NAME", help="Print a new API key and its setting, and exit.")
 def serve_command(
-    tables: str | None, models: str | None, host: str | None, port: int | None, workers: int | None, name: str | None
+    tables: str | None,
+    models: str | None,
+    results: str | None,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    name: str | None,
 ) -> None:
     """Serve certified radii over HTTP, and the page.
 
@@ -53,12 +61,13 @@ def serve_command(
     if name is not None:
         _print_new_key(name)
         return
-    given = {"tables": tables, "models": models, "host": host, "port": port, "workers": workers}
+    given = {"tables": tables, "models": models, "results": results, "host": host, "port": port, "workers": workers}
     settings = read_settings(**{key: value for key, value in given.items() if value is not None})
     _warn_of_unknown_variables()
     if settings.tables is not None:
         Table.open(settings.tables)  # a wrong table is reported here, before anything is started
     _check_models(settings)
+    ResultsRegistry(settings.results).check()
     listener = _listener(settings)
     bound = listener.getsockname()[1]
     # Workers are fresh processes that read their settings from the environment.

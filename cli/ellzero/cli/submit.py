@@ -4,7 +4,7 @@ import click
 
 from ellzero.cli.jobs import address_option, describe_ending, show_log
 from ellzero.cli.parameters import Command
-from ellzero.cli.registry import COMMANDS
+from ellzero.cli.registry import COMMANDS, find_extra
 from ellzero.core.progress import notify
 from ellzero.precompute.jobs.cluster import Cluster, Submission, check_name, default_name
 
@@ -32,7 +32,7 @@ def submit_command(address: str, name: str | None, no_wait: bool, command: str, 
     line = (command, *arguments)
     name = default_name(line) if name is None else check_name(name)
     cluster = Cluster(address)
-    submission = cluster.submit(name, line, COMMANDS[command].extra)
+    submission = cluster.submit(name, line, find_extra(line))
     for text in _describe(submission):
         notify(text)
     if no_wait:

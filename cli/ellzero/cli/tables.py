@@ -29,7 +29,7 @@ from ellzero.tables.lee2019_table import PaperTable
 from ellzero.tables.lookup.index import ThresholdIndex
 from ellzero.tables.store import Store
 from ellzero.tables.table import Table, read_kind
-from ellzero.tables.verification import VerificationReport, audit, compare_list, compare_tables, verify
+from ellzero.tables.verification import VerificationReport, audit, compare_tables, judge_list, verify
 
 # Seconds a step of the single-cell route takes, to say what verification will cost.
 _SECONDS_A_STEP = 1.2e-6
@@ -197,6 +197,8 @@ def export_command(table: str, output: str, k: int | None, alpha: str | None, ou
 def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
     """Check a threshold list (lines of r<TAB>threshold) against the exact values.
 
+    Below a header of three columns or more the threshold is in the third one, as in the lists of the paper's authors.
+
     Rows below the exact threshold are unsound: they certify what is not proved. Only exact values ever enter a table.
     The exit code is 1 if any row is unsound.
     """
@@ -207,8 +209,9 @@ def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
         raise click.UsageError(f"{file.name} is not a text file") from None
     if not rows:
         raise click.UsageError(f"{file.name} holds no rows")
-    verdicts = compare_list(noise, rows)
-    for verdict, radii in verdicts.items():
+    judged = judge_list(noise, rows)
+    for verdict in ("unsound", "equal", "loose"):
+        radii = sorted(row.r for row in judged if row.verdict == verdict)
         shown = ", ".join(map(str, radii[:_MOST_PRINTED])) + (", …" if len(radii) > _MOST_PRINTED else "")
         click.echo(f"{verdict:>8}: {len(radii):,} rows" + (f" (r = {shown})" if radii else ""))
     if into is not None:
@@ -216,8 +219,8 @@ def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
         target = Table.create(into)
         target.append([column])
         notify(f"{len(column.rows):,} exact rows added to {target.store.uri}")
-    if verdicts["unsound"]:
-        raise click.ClickException(f"{len(verdicts['unsound']):,} of {len(rows):,} rows are unsound")
+    if unsound := sum(row.verdict == "unsound" for row in judged):
+        raise click.ClickException(f"{unsound:,} of {len(rows):,} rows are unsound")
 
 
 def _read_first_footer(store: Store) -> tuple[list[str], dict[str, Any]]:

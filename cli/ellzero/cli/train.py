@@ -58,6 +58,13 @@ from ellzero.smoothing.training import Epoch, Recipe, Training
     show_default=True,
     help="Divide the learning rate by ten every this many epochs.",
 )
+@click.option(
+    "--nesterov/--no-nesterov",
+    default=Recipe.nesterov,
+    show_default=True,
+    help="Nesterov's momentum, or the plain one.",
+)
+@click.option("--crop", is_flag=True, help="Learn from random parts of images, half of them mirrored, as for ImageNet.")
 @click.option("--seed", type=IntegerRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @factory_option
@@ -72,6 +79,8 @@ def train_command(
     batch: int | None,
     rate: float,
     decay_every: int,
+    nesterov: bool,
+    crop: bool,
     seed: int,
     device: str,
     allowed: tuple[str, ...],
@@ -85,7 +94,15 @@ def train_command(
     chosen_device = find_device(device)
     loaded = source.load()
     noise_family = make_noise(noise.description({}, loaded))
-    recipe = Recipe(epochs=epochs, batch=batch, rate=rate, decay_every=decay_every, seed=seed)
+    recipe = Recipe(
+        epochs=epochs,
+        batch=batch,
+        rate=rate,
+        decay_every=decay_every,
+        seed=seed,
+        nesterov=nesterov,
+        crop=crop,
+    )
     target = out or Path("models") / f"{Path(data.uri).stem}.safetensors"
     card = ModelCard(
         architecture=architecture,

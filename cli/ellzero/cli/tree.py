@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from fractions import Fraction
 from functools import wraps
 from math import floor
@@ -12,6 +11,7 @@ from typing import Any
 import click
 from sklearn.metrics import roc_auc_score
 
+from ellzero.cli.groups import CommandGroup
 from ellzero.cli.parameters import Command, IntegerRange, Radii, placement_options
 from ellzero.core.execution.placement import Placement
 from ellzero.core.numbers import read_integer
@@ -20,9 +20,8 @@ from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.storage import Folder
 from ellzero.core.text import count_noun, format_duration
 from ellzero.trees.auc import adversarial_auc, read_budget, read_labels
-from ellzero.trees.bace import PAPER_GAPS, RADII, BaceResult, run_bace
 from ellzero.trees.data import PARTS, SPLITS, BinaryDataSource
-from ellzero.trees.drawing import draw_text, plot_bace, plot_tree
+from ellzero.trees.drawing import draw_text, plot_tree
 from ellzero.trees.estimators import SmoothedForestClassifier, SmoothedTreeClassifier, SmoothedTrees
 from ellzero.trees.model_file import load_trees, save_trees
 from ellzero.trees.result_schema import SCHEMA
@@ -35,10 +34,9 @@ from ellzero.trees.runs import (
 )
 
 _model = click.option("--model", required=True, help="A model file that `ellzero tree fit` wrote.")
-_PRINTED = tuple(Fraction(percent, 100) for percent in (0, 5, 10, 25, 50, 100))
 
 
-@click.group("tree")
+@click.group("tree", cls=CommandGroup, replacements={"bace": "ellzero reproduce bace --data DIR"})
 def tree_group() -> None:
     """Train trees and forests on bits or molecules, and certify them exactly."""
 
@@ -223,43 +221,3 @@ def show_command(model: str, source: BinaryDataSource | None, row: int, depth: i
     if plot is not None:
         plot_tree(estimator, x, depth, plot)
         notify(f"figure written to {plot}")
-
-
-@tree_group.command("bace", cls=Command)
-@click.option("--data", required=True, help="bace.csv, with the columns mol and Class.")
-@click.option("--split", type=click.Choice(SPLITS[1:]), default="scaffold", show_default=True)
-@click.option("--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Of the random split.")
-@click.option(
-    "--time-limit", type=click.FloatRange(min=0, max=1e6), default=20, show_default=True, help="Seconds for each AUC."
-)
-@click.option(
-    "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="A folder for the results."
-)
-def bace_command(data: str, split: str, seed: int, time_limit: float, out: Path) -> None:
-    """Repeat the paper's experiment on BACE: guaranteed AUC against the share of manipulated molecules."""
-    source = BinaryDataSource(data, "Class", "mol", split, "train", seed)
-    Folder(str(out)).prepare()  # before the experiment, which takes minutes
-    result = run_bace(source, time_limit, on_step=notify)
-    (out / f"bace-{split}.json").write_text(json.dumps(asdict(result), default=str, indent=1) + "\n", encoding="utf-8")
-    _print_bace(result)
-    plot_bace(result, out / f"bace-{split}.svg")
-    notify(f"curves written to {out / f'bace-{split}.svg'}")
-
-
-def _print_bace(result: BaceResult) -> None:
-    """The table of the documentation, in Markdown."""
-    click.echo(f"{result.split} split: {' / '.join(map(str, result.sizes))} molecules")
-    for r, paper in PAPER_GAPS.items():
-        click.echo(
-            f"gap at r = {r}: {result.gaps[r]:.3f}; with the paper's α and depth {result.paper_gaps[r]:.3f}; "
-            f"in the paper {paper}"
-        )
-    click.echo(f"| classifier | r | {' | '.join(f'{float(share):.0%}' for share in _PRINTED)} | largest gap |")
-    click.echo(f"|---|---|{'---|' * (len(_PRINTED) + 1)}")
-    for classifier in result.classifiers:
-        chosen = ", ".join(f"{name} {value}" for name, value in classifier.parameters.items())
-        for r in RADII:
-            points = {point.share: point for point in classifier.curve if point.r == r}
-            row = " | ".join(_round_down(points[share].guaranteed, 3) for share in _PRINTED)
-            gap = max(float(point.attained - point.guaranteed) for point in points.values())
-            click.echo(f"| {classifier.name} ({chosen}) | {r} | {row} | {gap:.3f} |")

@@ -1,7 +1,8 @@
 """The paper's algorithm as map-reduce: the ranges of each cell on workers, their reduction here, one row per shard."""
 
+import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import prod
 from typing import NamedTuple
@@ -58,24 +59,37 @@ def expected_seconds(cell: PaperCell) -> float:
     return cell.d * (cell.r + 1) * (cell.r + 2) * bits * _SECONDS_A_PRODUCT_BIT
 
 
-def run_cells(
-    cells: list[PaperCell], table: PaperTable, executor: Executor, advance: Callable[[RangeTask], None]
-) -> None:
-    """Compute every cell and append its row when it is complete, calling ``advance`` after each task.
+class FinishedTask(NamedTuple):
+    """A range that is done; ``cell_seconds`` are those of the whole cell on one core, if this was its last."""
+
+    task: RangeTask
+    cell_seconds: float | None
+
+
+def run_cells(cells: list[PaperCell], table: PaperTable, executor: Executor) -> Iterator[FinishedTask]:
+    """Compute every cell, yielding each task when it is done. A cell's row is in the table before its last is yielded.
 
     Tasks are run in the order of the cells, so that only the sums of one or two cells wait to be combined.
     """
     sums: dict[PaperCell, list[PartialSums]] = defaultdict(list)
-    for task, partial_sums in executor.run(_compute, _tasks(cells)):
-        sums[task.cell].append(partial_sums)
-        if len(sums[task.cell]) == len(task.cell.ranges()):
-            table.append([combine(task.cell, sums.pop(task.cell), DIGITS)])
-        advance(task)
+    spent: dict[PaperCell, float] = defaultdict(float)
+    for task, partial_sums, seconds in executor.run(_compute, _tasks(cells)):
+        cell, cell_seconds = task.cell, None
+        sums[cell].append(partial_sums)
+        spent[cell] += seconds
+        if len(sums[cell]) == len(cell.ranges()):
+            start = time.perf_counter()
+            row = combine(cell, sums.pop(cell), DIGITS)
+            cell_seconds = spent.pop(cell) + time.perf_counter() - start
+            table.append([row])
+        yield FinishedTask(task, cell_seconds)
 
 
 def _tasks(cells: Iterable[PaperCell]) -> Iterator[RangeTask]:
     return (RangeTask(cell, us) for cell in cells for us in cell.ranges())
 
 
-def _compute(task: RangeTask) -> tuple[RangeTask, PartialSums]:
-    return task, sum_range(task.cell, task.us)
+def _compute(task: RangeTask) -> tuple[RangeTask, PartialSums, float]:
+    start = time.perf_counter()
+    partial_sums = sum_range(task.cell, task.us)
+    return task, partial_sums, time.perf_counter() - start

@@ -4,14 +4,17 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import IO
 
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import InvalidInput
 from ellzero.tables.format.rows import DIGITS, ColumnSlice
 from ellzero.tables.format.shard import FORMAT
 
-_LINE = re.compile(r"(?P<r>\d{1,10})[\t ,;]+(?P<value>\d{1,4}(\.\d{0,1000})?)", re.ASCII)
+_ROW = r"(?P<r>\d{1,10})[\t ,;]+%s(?P<value>\d{1,4}(\.\d{0,1000})?)%s"
+_LINE = re.compile(_ROW % ("", ""), re.ASCII)
+# Below a header of three columns or more the third one has the thresholds, as in the lists that the paper's code reads.
+_HEADER = re.compile(r"[^\d\s#-][^\t ,;]*([\t ,;]+[^\t ,;]+){2,}", re.ASCII)
+_WIDE_LINE = re.compile(_ROW % (r"[^\t ,;]+[\t ,;]+", r"([\t ,;].*)?"), re.ASCII)
 _SKIPPED = re.compile(r"\s*(#.*)?|r[\t ,;]+threshold", re.ASCII)
 
 
@@ -50,12 +53,21 @@ def to_text(runs: Iterable[ColumnSlice]) -> Iterator[str]:
             yield f"{r}\t{run.threshold(r).value}"
 
 
-def from_text(source: IO[str]) -> Iterator[tuple[int, Decimal]]:
-    """The rows of a threshold list: a radius and a decimal in each line, with a tab, blanks or a comma between them."""
+def from_text(source: Iterable[str]) -> Iterator[tuple[int, Decimal]]:
+    """The rows of a threshold list: a radius and a decimal in each line, with a tab, blanks or a comma between them.
+
+    Below a header of three columns or more, such as that of the paper's own lists, the decimal is in the third column.
+    """
+    line_pattern: re.Pattern[str] | None = None
     for number, line in enumerate(source, 1):
         if _SKIPPED.fullmatch(line.rstrip("\r\n")):
             continue
-        row = _LINE.fullmatch(line.strip())
+        if line_pattern is None:  # the first line that says something
+            wide = _HEADER.fullmatch(line.strip())
+            line_pattern = _WIDE_LINE if wide else _LINE
+            if wide:
+                continue
+        row = line_pattern.fullmatch(line.strip())
         if row is None:
             raise InvalidInput(
                 f"line {number}", "a radius and a decimal such as 7<TAB>0.98739814896523242496", line.strip()

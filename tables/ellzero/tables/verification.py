@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ellzero.certificates import Noise, PaperThreshold, thresholds
+from ellzero.certificates import Noise, PaperThreshold, Threshold, threshold_rows
 from ellzero.certificates.exact_thresholds import compute_at
 from ellzero.certificates.rounding import DOUBLE_BITS, RowQuery
 from ellzero.core.text import count_noun
@@ -138,19 +138,46 @@ def compare_tables(table: Table, other: Table) -> VerificationReport:
     return report
 
 
-def compare_list(noise: Noise, rows: Iterable[tuple[int, Decimal]]) -> dict[str, list[int]]:
-    """Which radii of a threshold list are ``unsound`` (below τ_r), ``equal`` (to ⌈τ_r⌉) or ``loose`` (above it).
+class JudgedRow(NamedTuple):
+    """A row of a threshold list beside the exact value.
 
-    The ceiling ⌈τ_r⌉ has as many digits as the value it is compared with, so short decimals are judged fairly.
+    ``least`` is ⌈τ_r⌉ with as many digits as ``value`` has, so short decimals are judged fairly, and ``units`` their
+    difference in units of the last digit. ``float_below`` says that ``float(value)`` is below τ_r.
     """
-    radii: dict[str, list[int]] = {"unsound": [], "equal": [], "loose": []}
-    by_digits: dict[int, list[tuple[int, Decimal]]] = {}
-    for r, value in rows:
-        by_digits.setdefault(max(1, -int(value.as_tuple().exponent)), []).append((r, value))
+
+    r: int
+    value: Decimal
+    least: Decimal
+    units: int
+    exact: bool
+    float_below: bool
+
+    @property
+    def verdict(self) -> Literal["unsound", "equal", "loose"]:
+        """Below τ_r, equal to ⌈τ_r⌉, or above it."""
+        return "unsound" if self.units < 0 else "equal" if self.units == 0 else "loose"
+
+
+def judge_list(noise: Noise, rows: Iterable[tuple[int, Decimal]]) -> list[JudgedRow]:
+    """The rows of a threshold list beside the exact values, in the order given."""
+    by_digits: dict[int, dict[int, tuple[int, Decimal]]] = {}
+    for place, (r, value) in enumerate(rows):
+        by_digits.setdefault(max(1, -int(value.as_tuple().exponent)), {})[place] = (r, value)
+    judged: dict[int, JudgedRow] = {}
     for digits, group in by_digits.items():
-        for (r, value), least in zip(group, thresholds(noise, [r for r, _ in group], digits), strict=True):
-            radii["unsound" if value < least else "equal" if value == least else "loose"].append(r)
-    return {verdict: sorted(rs) for verdict, rs in radii.items()}
+        exact_rows = threshold_rows(noise, [r for r, _ in group.values()], digits)
+        for (place, (r, value)), row in zip(group.items(), exact_rows, strict=True):
+            units = int((Fraction(value) - Fraction(row.value)) * 10**digits)
+            judged[place] = JudgedRow(r, value, row.value, units, row.exact, _is_float_below(row, float(value)))
+    return [judged[place] for place in sorted(judged)]
+
+
+def _is_float_below(row: Threshold, number: float) -> bool:
+    """Whether a double is below τ_r: it is, or equals τ_r, if it is below the least double above τ_r."""
+    if number >= row.min_p:
+        return False
+    (precise,) = threshold_rows(row.noise, [row.r], DOUBLE_BITS)  # so many decimals hold every double in [1/2, 1]
+    return not (precise.exact and Fraction(precise.value) == Fraction(number))
 
 
 def _read_slices(

@@ -4,7 +4,8 @@ Each classifier's parameters are those with the largest AUC on the validation pa
 molecule and each share of manipulated molecules of the test part, `adversarial_auc` bounds the AUC.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -27,8 +28,10 @@ DEPTHS: Final = (6, 7, 8, 9, 10)
 FORESTS: Final = ((8, 6), (16, 5), (16, 6), (32, 4), (32, 5), (64, 3), (64, 4))
 RADII: Final = (1, 2, 3)
 SHARES: Final = tuple(Fraction(twentieth, 20) for twentieth in range(21))
-PAPER_GAPS: Final = {1: 0.358, 2: 0.402}
-"""What Lee et al. 2019 report as the mean gap between the two certificates on their training set."""
+GAP_RADII: Final = (1, 2)
+"""Those of which Lee et al. 2019 report the mean gap between the two certificates on their training set."""
+PAPER_ALPHA, PAPER_DEPTH = "0.8", 10
+"""The parameters of their tree, tuned on a validation set that need not be this one."""
 
 Scores = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -62,6 +65,7 @@ class BaceResult:
     ``paper_gaps`` those of a tree with the paper's parameters, α = 0.8 and depth 10.
     """
 
+    data: str
     split: str
     sizes: tuple[int, int, int]
     classifiers: tuple[ClassifierResult, ...]
@@ -74,21 +78,28 @@ def run_bace(
     time_limit: float = 10,
     shares: Iterable[Fraction] = SHARES,
     on_step: Callable[[str], None] = lambda step: None,
+    known: MutableMapping[str, AucPoint] | None = None,
 ) -> BaceResult:
     """Run the experiment on one split of BACE, or of any data of the same kind.
 
     ``time_limit`` is for each AUC, of which there are 3 radii × shares × 4 classifiers; ``on_step`` hears what begins.
+    ``known`` keeps each AUC by what decides it, so that a run that is given them again does not repeat them.
     """
     train, validation, test = (_load_part(source, part) for part in PARTS)
     shares = tuple(shares)
+    known = {} if known is None else known
 
     def measure(name: str, tuned: "_Tuned", scores: list[Scores]) -> ClassifierResult:
         on_step(f"{name}: AUC")
         points = []
-        for (r, (clean, low, high)), share in product(zip(RADII, scores, strict=True), shares):
-            result = adversarial_auc(test.labels, clean, low, high, share, time_limit)
-            points.append(AucPoint(r, share, result.guaranteed, result.attained))
-        return ClassifierResult(name, tuned.parameters, tuned.auc, result.clean, tuple(points))
+        for (r, bounds), share in product(zip(RADII, scores, strict=True), shares):
+            key = f"{name}, r = {r}, share {share}, {_digest(test.labels, *bounds)}"
+            if key not in known:
+                result = adversarial_auc(test.labels, *bounds, share, time_limit)
+                known[key] = AucPoint(r, share, result.guaranteed, result.attained)
+            points.append(known[key])
+        clean = adversarial_auc(test.labels, *scores[0], 0, time_limit).clean
+        return ClassifierResult(name, tuned.parameters, tuned.auc, clean, tuple(points))
 
     results, models = [], dict[str, Any]()
     smoothed = {
@@ -109,7 +120,7 @@ def run_bace(
         models[name] = tuned.model
     on_step("certificate for all classifiers")
     gaps = _gaps(models["smoothed tree"], train)
-    paper_gaps = _gaps(SmoothedTreeClassifier("0.8", 10).fit(train.features, train.labels), train)
+    paper_gaps = _gaps(SmoothedTreeClassifier(PAPER_ALPHA, PAPER_DEPTH).fit(train.features, train.labels), train)
     on_step("vanilla tree: training")
     plain = [({"max_depth": depth}, DecisionTreeClassifier(max_depth=depth, random_state=0)) for depth in DEPTHS]
     tuned = _tune(plain, train, validation)
@@ -119,7 +130,7 @@ def run_bace(
     results.append(measure("vanilla tree", tuned, exact))
     results.append(measure("vanilla tree, greedy adversary", tuned, greedy))
     sizes = (len(train.labels), len(validation.labels), len(test.labels))
-    return BaceResult(source.split, sizes, tuple(results), gaps, paper_gaps)
+    return BaceResult(test.name, source.split, sizes, tuple(results), gaps, paper_gaps)
 
 
 def _load_part(source: BinaryDataSource, part: str) -> BinaryData:
@@ -131,8 +142,13 @@ def _load_part(source: BinaryDataSource, part: str) -> BinaryData:
 
 
 def _gaps(model: SmoothedTreeClassifier, train: BinaryData) -> dict[int, float]:
-    gap = compare_with_agnostic(model, train.features, train.labels, max(PAPER_GAPS)).gap
-    return {r: float(gap[r]) for r in PAPER_GAPS}
+    gap = compare_with_agnostic(model, train.features, train.labels, max(GAP_RADII)).gap
+    return {r: float(gap[r]) for r in GAP_RADII}
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    """Identifies labels and scores, exact ones too."""
+    return hashlib.sha256(repr([array.tolist() for array in arrays]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,291 @@
+"""The paper's experiment on MNIST (Table 1): two networks, two noises, two certificates, and a search for adversaries.
+
+Images are binarised at 0.5. α is tuned on validation images by the Gaussian certificate, as in the paper. Then test
+images are certified three times: discrete noise by the discrete certificate, the same network by the Gaussian one, and
+a network trained under Gaussian noise by the Gaussian certificate.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from ellzero.certificates import sigma_for_alpha
+from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
+from ellzero.core.errors import MissingExtra
+from ellzero.core.execution.placement import Placement
+from ellzero.core.part_store import PartStore, split_chunks
+from ellzero.core.progress import show_progress
+from ellzero.core.text import count_noun
+from ellzero.experiments.adversary_search import SEARCH_SCHEMA, run_searches
+from ellzero.experiments.dataset_runs import certify_inputs
+from ellzero.experiments.folder import ExperimentFolder
+from ellzero.experiments.mnist_figures import plot_alphas, plot_rows
+from ellzero.experiments.mnist_settings import MnistSettings, read_alphas
+from ellzero.experiments.mnist_tables import (
+    R_MAX,
+    CertifiedRow,
+    make_accuracy_table,
+    make_grey_table,
+    make_notes,
+    make_run_table,
+    make_search_table,
+    make_tuning_table,
+)
+from ellzero.experiments.mnist_training import TrainedNetwork, train_networks
+from ellzero.experiments.public_code import GreyNoise, GreyRun, for_grey
+from ellzero.experiments.published import MNIST, MNIST_DIGESTS, Family
+from ellzero.experiments.result import ExperimentResult
+from ellzero.smoothing.data.datasets import DataSet, ReorderedData
+from ellzero.smoothing.data.source import DataSource
+from ellzero.smoothing.errors import BadData
+from ellzero.smoothing.noise.continuous import GaussianNoise
+from ellzero.smoothing.noise.discrete import DiscreteNoise
+from ellzero.smoothing.noise.rounded_gaussian import RoundedGaussianNoise
+from ellzero.smoothing.runs.dataset_run import DatasetRun
+from ellzero.smoothing.runs.metrics import Report, summarize
+from ellzero.smoothing.sampling.sampling_task import CertifySettings
+from ellzero.smoothing.sampling.stopping_rules import Stopping
+from ellzero.smoothing.training import Recipe
+
+NAME: Final = "mnist"
+_IMAGE_SIZE = 224  # of folders of images, which MNIST is not
+_LEAST_TRAINING = 20  # so that two are held out
+_SECONDS_A_SEARCH = 20.0  # on one core, about; only to choose where to run
+
+
+def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placement) -> ExperimentResult:
+    """Train, tune, certify and search, and set the paper's figures beside ours. Everything is kept as it comes."""
+    settings = replace(settings, alphas=read_alphas(settings.alphas))
+    training, test = _Source(settings, "train"), _Source(settings, "test")
+    _check_fit(training.data, test.data, settings.uri)
+    compare = _is_papers(settings, training, test)
+    folder.begin(NAME, _describe(settings, training, test))
+    networks = _train_discrete(folder, settings, training.source, place)
+    tuned = _tune(folder, settings, networks, place) if len(networks) > 1 else {}
+    alpha = max(tuned, key=lambda each: tuned[each].mean_radius) if tuned else settings.alphas[0]
+    if tuned:
+        folder.log(f"α = {alpha}: μ(R) = {tuned[alpha].mean_radius:.3f} on validation images, and no other α has more")
+    ((name, gaussian_noise),) = _match_gaussian(alpha).items()
+    gaussian = _train(folder, settings, training.source, {name: gaussian_noise}, place)[name]
+    rows = _certify_rows(
+        folder,
+        settings,
+        test,
+        (
+            ("discrete", "discrete", networks[alpha], DiscreteNoise(1, alpha).description()),
+            ("discrete", "gaussian", networks[alpha], RoundedGaussianNoise(alpha).description()),
+            ("gaussian", "gaussian", gaussian, gaussian_noise),
+        ),
+        place,
+    )
+    grey = _certify_grey(folder, settings, networks[alpha], alpha, place)
+    searched = _search(folder, settings, test, networks[alpha], alpha, place)
+    accuracy = make_accuracy_table(rows, settings, test.size, compare=compare)
+    tables = [
+        accuracy,
+        *([make_tuning_table(tuned, settings)] if tuned else []),
+        make_search_table(searched, rows[0], compare=compare),
+        make_grey_table(rows[0], grey),
+        make_run_table(rows),
+    ]
+    values = {"alpha": alpha, "sigma": gaussian_noise["sigma"], "images": rows[0].report.inputs}
+    notes = make_notes(accuracy, rows[0], searched, alpha, compare=compare)
+    return folder.finish(tables, values, notes, _plot(folder, rows, tuned, compare=compare))
+
+
+class _Source:
+    """Binarised inputs of a split in an order of the seed, so that the first ones are a random sample."""
+
+    def __init__(self, settings: MnistSettings, split: str, *, held_out: bool = False, grey: bool = False) -> None:
+        self.source = DataSource(
+            settings.uri,
+            split,
+            k=None,
+            image_size=_IMAGE_SIZE,
+            binarize=None if grey else settings.threshold,
+            held_out=settings.recipe.seed if held_out else None,
+            shuffle=settings.seed if split == "test" or held_out else None,
+        )
+        self.data: DataSet = self.source.load()
+        if len(self.data.shape) != 3:
+            raise BadData(settings.uri, f"has inputs of shape {self.data.shape}, which are not images")
+
+    @property
+    def size(self) -> int:
+        return len(self.data.labels)
+
+    @property
+    def digest(self) -> str:
+        """Of the inputs in the order of their files."""
+        return self.data.data.digest if isinstance(self.data, ReorderedData) else self.data.digest
+
+
+def _check_fit(training: DataSet, test: DataSet, uri: str) -> None:
+    """Raise unless networks for the training images can be tested by the others, before any is trained."""
+    if test.shape != training.shape:
+        raise BadData(uri, f"has test images of shape {test.shape}, and training images of {training.shape}")
+    if len(test.class_names) > len(training.class_names):
+        raise BadData(uri, f"has {len(test.class_names)} classes to test, and {len(training.class_names)} to train")
+    if len(training.labels) < _LEAST_TRAINING:
+        raise BadData(uri, f"has {len(training.labels)} training images, and must have at least {_LEAST_TRAINING}")
+
+
+def _is_papers(settings: MnistSettings, training: "_Source", test: "_Source") -> bool:
+    """Whether the paper's figures are about the same images, recipe and votes."""
+    return (
+        (training.digest, test.digest) == MNIST_DIGESTS
+        and settings.n == DEFAULT_N
+        and settings.architecture == MnistSettings.architecture
+        and settings.recipe == Recipe(seed=settings.recipe.seed)
+    )
+
+
+def _describe(settings: MnistSettings, training: _Source, test: _Source) -> dict[str, Any]:
+    """What must be the same for results to belong together."""
+    return {
+        "data": {"training": training.data.digest, "test": test.data.digest, "threshold": settings.threshold},
+        "alphas": list(settings.alphas),
+        "architecture": settings.architecture,
+        "recipe": settings.recipe.describe(),
+        "n0": DEFAULT_N0,
+        "n": settings.n,
+        "failure": DEFAULT_FAILURE,
+        "stopping": Stopping.STAGED.value,
+        "tuning_images": settings.tuning_images,
+        "search": {"harmful": settings.search.harmful, "random_pairs": settings.search.random_pairs},
+        "seed": settings.seed,
+    }
+
+
+def _train_discrete(
+    folder: ExperimentFolder, settings: MnistSettings, source: DataSource, place: Placement
+) -> dict[str, TrainedNetwork]:
+    """A network for each α, by α; if there is only one, that under Gaussian noise is trained at the same time."""
+    noises = {f"alpha-{alpha}": DiscreteNoise(1, alpha).description() for alpha in settings.alphas}
+    if len(settings.alphas) == 1:
+        noises |= _match_gaussian(settings.alphas[0])
+    networks = _train(folder, settings, source, noises, place)
+    return {alpha: networks[f"alpha-{alpha}"] for alpha in settings.alphas}
+
+
+def _match_gaussian(alpha: str) -> dict[str, Mapping[str, Any]]:
+    """The Gaussian noise that, rounded to bits, keeps one with probability α; by the name of its network."""
+    return {f"gaussian-for-alpha-{alpha}": GaussianNoise(repr(sigma_for_alpha(alpha)), k=1).description()}
+
+
+def _train(
+    folder: ExperimentFolder,
+    settings: MnistSettings,
+    source: DataSource,
+    noises: Mapping[str, Mapping[str, Any]],
+    place: Placement,
+) -> dict[str, TrainedNetwork]:
+    return train_networks(folder, source, noises, settings.architecture, settings.recipe, place)
+
+
+def _make_run(inputs: _Source, network: TrainedNetwork, noise: Mapping[str, Any], n: int, seed: int) -> DatasetRun:
+    return DatasetRun(
+        model=str(network.path),
+        model_digest=network.saved.digest,
+        allowed=(),
+        source=inputs.source,
+        data_digest=inputs.data.digest,
+        noise=noise,
+        settings=CertifySettings.of(DEFAULT_N0, n, DEFAULT_FAILURE, seed, Stopping.STAGED),
+        device="cpu",
+        batch_size=None,
+        autocast=None,
+        compile=False,
+    )
+
+
+def _tune(
+    folder: ExperimentFolder, settings: MnistSettings, networks: Mapping[str, TrainedNetwork], place: Placement
+) -> dict[str, Report]:
+    """What the Gaussian certificate says of validation images, for each α; they were not trained on."""
+    validation = _Source(settings, "train", held_out=True)
+    indices = range(min(settings.tuning_images, validation.size))
+    tuned = {}
+    for alpha, network in networks.items():
+        noise = RoundedGaussianNoise(alpha).description()
+        run = _make_run(validation, network, noise, settings.n, settings.seed)
+        certified = certify_inputs(folder, f"validation-{alpha}", run, network.saved, validation.data, indices, place)
+        tuned[alpha] = summarize(certified.outcomes, R_MAX)
+    return tuned
+
+
+def _certify_rows(
+    folder: ExperimentFolder,
+    settings: MnistSettings,
+    test: _Source,
+    runs: Sequence[tuple[Family, Family, TrainedNetwork, Mapping[str, Any]]],
+    place: Placement,
+) -> list[CertifiedRow]:
+    rows = []
+    for noise, certificate, network, description in runs:
+        run = _make_run(test, network, description, settings.n, settings.seed)
+        indices = range(min(settings.images, test.size))
+        certified = certify_inputs(folder, f"{noise}-{certificate}", run, network.saved, test.data, indices, place)
+        rows.append(CertifiedRow(noise, certificate, network, certified, summarize(certified.outcomes, R_MAX)))
+    return rows
+
+
+def _certify_grey(
+    folder: ExperimentFolder, settings: MnistSettings, network: TrainedNetwork, alpha: str, place: Placement
+) -> Report:
+    """The same images as they are, by the protocol of the public code: no certificates."""
+    grey = _Source(settings, "test", grey=True)
+    noise = GreyNoise(alpha, grey.data.levels).description()
+    run = GreyRun(**vars(_make_run(grey, network, noise, settings.n, settings.seed)))
+    indices = range(min(settings.grey_images, settings.images, grey.size))
+    saved = for_grey(network.saved, grey.data.levels)
+    return summarize(certify_inputs(folder, "grey", run, saved, grey.data, indices, place).outcomes, R_MAX)
+
+
+def _search(
+    folder: ExperimentFolder,
+    settings: MnistSettings,
+    test: _Source,
+    network: TrainedNetwork,
+    alpha: str,
+    place: Placement,
+) -> list[Mapping[str, Any]]:
+    """What a search for adversaries finds about the first test images, a row each."""
+    run = _make_run(test, network, DiscreteNoise(1, alpha).description(), settings.n, settings.seed)
+    indices = range(min(settings.searched, settings.images, test.size))
+    store = PartStore(str(folder.subfolder("searches")), SEARCH_SCHEMA)
+    kind = {"kind": "search", **run.manifest(network.saved.card, test.data), "search": vars(settings.search)}
+    store.begin(kind)
+    chunks = split_chunks(set(indices) - store.present(), 2)
+    missing = sum(map(len, chunks))
+    if missing:
+        folder.log(f"searching {count_noun(missing, 'image')} for adversaries: every single flip, and pairs")
+        seconds = missing * _SECONDS_A_SEARCH
+        with (
+            place.open_executor(seconds, lambda: f"{len(store.present()):,} images", store.uri) as executor,
+            show_progress(missing, "images", seconds / executor.workers) as bar,
+        ):
+            for done in run_searches(run, store, settings.search, chunks, executor, network.saved, test.data):
+                bar.advance(done)
+    rows: list[Mapping[str, Any]] = store.table().to_pylist()[: len(indices)]
+    return rows
+
+
+def _plot(
+    folder: ExperimentFolder,
+    rows: Sequence[CertifiedRow],
+    tuned: Mapping[str, Report],
+    *,
+    compare: bool,
+) -> list[str]:
+    """ACC@r of all rows beside the paper's, and μ(R) against α; none without matplotlib."""
+    published = {(row.noise, row.certificate): row for row in MNIST} if compare else {}
+    try:
+        curves = {row.title: (row.report, published.get((row.noise, row.certificate))) for row in rows}
+        plot_rows(curves, folder.path / "accuracy.svg")
+        if tuned:
+            plot_alphas(tuned, folder.path / "tuning.svg")
+    except MissingExtra as missing:
+        folder.log(str(missing))
+        return []
+    return ["accuracy.svg", *(["tuning.svg"] if tuned else [])]
