@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from serve.results_folders import certified, write_images, write_results
 from serve.running import Running, running
 from serve.test_batch import NPY, npy
 from serve.tree_models import add_trees
@@ -27,6 +28,7 @@ from serve.voting_models import add_model
 
 from ellzero.serve import ServeSettings, create_app
 from ellzero.serve.platform.field_types import MODEL_NAME
+from ellzero.serve.results.request_models import RESULTS_NAME
 
 EXAMPLES = int(os.environ.get("ELLZERO_FUZZ_EXAMPLES", "40"))
 CHECKS = [
@@ -66,7 +68,12 @@ schemathesis.openapi.format("binary", arrays())
 
 @schemathesis.hook
 def map_query(context: schemathesis.HookContext, query: Any) -> Any:
-    """Most requests to models name one that exists, a network or a tree."""
+    """Most requests to models or results name one that exists, a network or a tree, or the one run."""
+    name = query.get("name") if isinstance(query, dict) else None
+    if isinstance(name, str) and len(name) % 4 and re.fullmatch(RESULTS_NAME, name, re.ASCII):
+        query["name"] = "run"
+        if type(query.get("index")) is int and query["index"] >= 0:
+            query["index"] %= 5  # of three inputs
     return _name_the_model(query)
 
 
@@ -97,10 +104,13 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("fuzz")
     add_model(folder)
     add_trees(folder)
+    rows = [(0, certified(0, 1)), (1, certified(2, None)), (2, certified(2, 0))]
+    write_results(folder / "results" / "run", rows, source=write_images(folder / "images.npz", 3))
     settings = {
         "max_seconds": 0.5,
         "log_level": "warning",
         "models": folder,
+        "results": folder / "results",
         "jobs": folder / "jobs",
         "max_votes": 3_000,
     }

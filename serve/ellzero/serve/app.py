@@ -29,6 +29,8 @@ from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.middleware import REQUEST_ID, LimitsMiddleware, ObservabilityMiddleware
 from ellzero.serve.platform.openapi import describe_problems, make_route_dependencies
 from ellzero.serve.platform.problems import HttpProblem, make_problem
+from ellzero.serve.results.routes import make_results_router
+from ellzero.serve.results.service import ResultsService
 from ellzero.serve.settings import ServeSettings, read_settings
 from ellzero.serve.trees.service import TreeService
 from ellzero.serve.voting.routes import make_voting_router
@@ -79,11 +81,12 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
     lookup = LookupService(settings, metrics)
     trees = TreeService(settings, lookup.pool)
     voting = VotingService(settings, metrics, lookup.pool, trees.names)
+    results = ResultsService(settings, lookup.pool)
     app = Service(
         title="ellzero",
         summary="Exact certificates of ℓ0 robustness for randomly smoothed classifiers",
         version=version("ellzero"),
-        lifespan=_make_lifespan(lookup, voting, trees, lifecycle, metrics, log),
+        lifespan=_make_lifespan(lookup, voting, trees, results, lifecycle, metrics, log),
         docs_url=None,
         redoc_url=None,
         middleware=_make_middleware(settings, metrics, lifecycle, log, lookup),
@@ -93,6 +96,7 @@ def create_app(settings: ServeSettings | None = None) -> FastAPI:
     dependencies = make_route_dependencies(with_keys=bool(settings.api_keys))
     app.include_router(make_lookup_router(lookup, metrics), dependencies=dependencies)
     app.include_router(make_voting_router(voting, trees, lookup.pool), dependencies=dependencies)
+    app.include_router(make_results_router(results), dependencies=dependencies)
     _add_operation(app, metrics, lifecycle)
     _add_pages(app, settings)
     return app
@@ -130,6 +134,7 @@ def _make_lifespan(
     lookup: LookupService,
     voting: VotingService,
     trees: TreeService,
+    results: ResultsService,
     lifecycle: Lifecycle,
     metrics: Metrics,
     log: AccessLog,
@@ -149,6 +154,7 @@ def _make_lifespan(
         lookup.load()
         trees.load()
         voting.load()
+        results.load()
         with _freeze_loaded_objects():
             async with lifecycle.handle_signals(reload):
                 yield

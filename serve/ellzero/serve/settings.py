@@ -43,6 +43,9 @@ class ServeSettings(BaseSettings):
     jobs: Annotated[
         str | None, Field(description="Folder of job records; by default one for this user in the temporary directory.")
     ] = None
+    results: Annotated[
+        str | None, Field(description="Folder of results (ellzero certify --out), in it or below, to show.")
+    ] = None
     max_votes: Annotated[int, Field(ge=1, description="Most votes per request, for all inputs together.")] = 20_000_000
     max_open_inputs: Annotated[
         int, Field(ge=1, description="Most inputs in progress per model; further requests get 429.")

@@ -1,17 +1,20 @@
-"""Regenerates docs/page.png and docs/voting.png: ``PYTHONPATH=tests python tests/serve/page/screenshots.py``."""
+"""Regenerates the pictures of the page in docs: ``PYTHONPATH=tests python tests/serve/page/screenshots.py``."""
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, expect
 from serve.page.service import page_service
 from serve.page.view import WAIT_MS, launch_browser, watch
+from serve.results_folders import certify_digits
 
 DOCS = Path(__file__).parents[3] / "docs"
+ALPHAS = ("0.8", "0.9", "0.95")
 
 
 def draw_screenshots(browser: Browser, address: str, folder: Path) -> None:
-    """Save pictures of the top of the page, with a threshold read out, and of the panel that certifies with a model."""
+    """Save pictures of the top of the page, with a threshold read out, of a model's certificate, and of results."""
     context = browser.new_context(viewport={"width": 1280, "height": 1100})
     with watch(context.new_page(), address) as view:
         view.open()
@@ -28,10 +31,20 @@ def draw_screenshots(browser: Browser, address: str, folder: Path) -> None:
         expect(view.at("voting-radius")).to_be_visible(timeout=WAIT_MS)
         view.page.mouse.move(0, 0)  # no button looks pointed at
         view.at("voting").screenshot(path=folder / "voting.png")
+        view.at("runs-selected").select_option(f"alpha-{ALPHAS[-1]}")
+        view.shows("inputs-status", "1 – 12 of 200")
+        view.page.locator("#inputs-table button[value=radius]").click()
+        expect(view.page.locator("#inputs-table canvas")).to_have_count(12, timeout=WAIT_MS)
+        view.page.mouse.move(0, 0)
+        view.evaluate("document.activeElement.blur()")
+        view.at("runs").screenshot(path=folder / "results.png")
     context.close()
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
-    with page_service() as address, launch_browser() as browser:
-        draw_screenshots(browser, address, target)
+    with TemporaryDirectory() as results:
+        for alpha in ALPHAS:
+            certify_digits(Path(results, f"alpha-{alpha}"), alpha, 200)
+        with page_service({"ELLZERO_SERVE_RESULTS": results}) as address, launch_browser() as browser:
+            draw_screenshots(browser, address, target)

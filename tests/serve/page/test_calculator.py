@@ -325,7 +325,7 @@ def test_radii_are_compared_even_if_nothing_can_be_drawn(new_view: NewView, r_ma
     expect(view.at("r_max")).to_have_attribute("aria-invalid", "true")
     expect(view.at("comparison-chart")).to_be_hidden()
     view.type(r_max="12")
-    expect(view.at("comparison-chart")).to_have_attribute("data-ready", "true")
+    expect(view.at("comparison-chart")).to_have_attribute("data-ready", "true", timeout=WAIT_MS)
     view.type(r_max=r_max)
     expect(view.at("comparison-chart")).to_be_hidden()
     view.shows("discrete-radius", str(radius(Noise(1, "0.8"), "0.999", 150528)))

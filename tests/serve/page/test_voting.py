@@ -68,22 +68,26 @@ def voting(new_view: NewView, voting_service: str) -> View:
     return view
 
 
-def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) -> None:
+@pytest.mark.parametrize(("stopping", "looks"), [("staged", ", in "), ("settled", "; seed ")])
+def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path, stopping: str, looks: str) -> None:
     voting.choose("voting-example", "4")
     voting.choose("voting-alpha", "0.99")
     voting.type(**{"voting-n": "3000"})
+    voting.at("voting-stopping").select_option(stopping)
+    voting.says("voting-stopping-hint", {"staged": "unlikely to raise", "settled": "no remaining vote"}[stopping])
     voting.at("voting-start").click()
-    voting.says("voting-progress", "votes were needed; seed ")
+    voting.says("voting-progress", f"votes were needed{looks}", "; seed ")
     text = voting.at("voting-progress").inner_text()
     seed = int(re.search(r"seed (\d+)", text)[1])  # type: ignore[index]
     data = binarize(load_data("digits", "test"), 8)
     fourth = data.inputs([data.labels.tolist().index(4)])[0]
     classifier = SmoothedClassifier(load_model(models / "digits.safetensors").network, DiscreteNoise(1, "0.99"), 10)
-    (result,) = classifier.certify_many([fourth], CertifySettings.of(100, 3_000, "0.001", seed))
+    (result,) = classifier.certify_many([fourth], CertifySettings.of(100, 3_000, "0.001", seed, stopping))
     voting.shows("voting-radius", "abstain" if result.radius is None else str(result.radius))
     counts = [int(text.replace(",", "")) for text in voting.page.locator("#voting-bars .count").all_inner_texts()]
     assert tuple(counts) == result.counts
     assert f"{result.drawn:,} of 3,000 votes" in text
+    assert (f"in {len(result.looks)} looks" in text) is (stopping == "staged")
     # Cut and not rounded: the page must not claim more than was proved.
     voting.says("voting-verdict", f"its probability is at least {Decimal(result.lower_bound):.20f}"[:-16] + "…")
 
@@ -91,6 +95,7 @@ def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path) 
 def test_votes_on_another_choice_are_ended_and_never_shown(voting: View) -> None:
     """A certificate beside an image that it does not speak of would be a false one."""
     voting.type(**{"voting-n": "10000000"})
+    voting.at("voting-stopping").select_option("never")
     for group, value in (("voting-example", "7"), ("voting-alpha", "0.8")):
         voting.at("voting-start").click()
         voting.says("voting-progress", "running: ")
@@ -109,11 +114,12 @@ def test_a_model_of_gaussian_noise_is_voted_with_its_own(voting: View) -> None:
     expect(voting.at("voting-alphas")).to_be_hidden()
     voting.type(**{"voting-n": "1000"})
     voting.at("voting-start").click()
-    voting.says("voting-progress", "votes were needed; seed ")
+    voting.says("voting-progress", "votes were needed", "; seed ")
 
 
 def test_votes_are_seen_to_arrive_and_can_be_cancelled(voting: View) -> None:
     voting.type(**{"voting-n": "10000000"})
+    voting.at("voting-stopping").select_option("never")
     voting.at("voting-start").click()
     voting.says("voting-progress", "running: ", "of at most 10,000,100 votes", "s left")
     first = voting.at("voting-progress").inner_text()
@@ -153,7 +159,7 @@ def test_the_model_that_ships_can_be_tried_at_once(new_view: NewView) -> None:
     view.choose("voting-example", "0")
     view.type(**{"voting-n": "2000"})
     view.at("voting-start").click()
-    view.says("voting-progress", "votes were needed; seed ")
+    view.says("voting-progress", "votes were needed", "; seed ")
     expect(view.at("voting-radius")).to_have_text(re.compile(r"^[012]$"), timeout=WAIT_MS)
 
 

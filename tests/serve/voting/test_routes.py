@@ -15,7 +15,9 @@ from ellzero.client import Client
 from ellzero.smoothing import CertifySettings, DiscreteNoise
 
 
-@pytest.mark.parametrize("options", [{}, {"runner_up": True}, {"stopping": "anytime"}, {"alpha": "0.7"}, {"n0": 7}])
+@pytest.mark.parametrize(
+    "options", [{}, {"runner_up": True}, {"stopping": "anytime"}, {"stopping": "staged"}, {"alpha": "0.7"}, {"n0": 7}]
+)
 def test_certificates_over_http_are_those_in_python(voting: Running, folder: Path, options: dict[str, Any]) -> None:
     noise = DiscreteNoise(3, options.get("alpha", "0.9"))
     n0, stopping = options.get("n0", 100), options.get("stopping", "settled")
@@ -75,8 +77,12 @@ def test_the_answer_has_the_seed_that_the_service_drew(voting: Running) -> None:
         ({"alpha": "2"}, 422, "alpha must be a rational number strictly between 0 and 1"),
         ({"seed": -1}, 422, "seed must be an integer from 0"),
         ({"wait": 60}, 422, "wait must be an integer from 0 to 20"),
-        ({"stopping": "soon"}, 422, "stopping must be settled or anytime or never; got 'soon'"),
-        ({"stopping": "anytime", "runner_up": True}, 422, "stopping must be settled or never with runner_up"),
+        ({"stopping": "soon"}, 422, "stopping must be settled or staged or hasty or anytime or never; got 'soon'"),
+        (
+            {"stopping": "anytime", "runner_up": True},
+            422,
+            "stopping must be settled, staged, hasty or never with runner_up",
+        ),
         ({"runner_up": "yes"}, 422, "runner_up must be true or false"),
         ({"path": "/etc/passwd"}, 422, "there is no field 'path' here"),
     ],

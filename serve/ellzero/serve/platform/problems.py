@@ -27,7 +27,11 @@ _TITLES = {
     500: "Internal error",
     503: "Service unavailable",
 }
-_TITLES_OF_KINDS = {"too-costly": "Request too costly", "model-unusable": "Model cannot be used"}
+_TITLES_OF_KINDS = {
+    "too-costly": "Request too costly",
+    "model-unusable": "Model cannot be used",
+    "results-unusable": "Results cannot be read",
+}
 _KINDS = {
     400: "malformed",
     401: "unauthorized",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ellzero.core.schemas import (
+    CertificateLook,
     CertifyAnswer,
     InputCertificate,
     InputPrediction,
@@ -123,6 +124,9 @@ class VotingJob:
                     lower_bound=result.lower_bound,
                     upper_bound=result.upper_bound,
                     other_radii=dict(result.other_radii),
+                    looks=[
+                        CertificateLook(n=look.n, failure=str(look.failure), count=look.count) for look in result.looks
+                    ],
                 )
                 for result in results
             ],

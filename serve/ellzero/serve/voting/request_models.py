@@ -114,7 +114,7 @@ class CertifyRequest(VotingRequest):
     runner_up: Annotated[bool, FlagField(), Field(description="Also bound all other classes.")] = False
     stopping: Annotated[
         str,
-        ChoiceField(("settled", "anytime", "never")),
+        ChoiceField(("settled", "staged", "hasty", "anytime", "never")),
         Field(description="When to stop before all n votes are drawn."),
     ] = "settled"
 

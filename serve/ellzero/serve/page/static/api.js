@@ -1,6 +1,7 @@
 // Requests to the service that this page came from.
 
 const KEY = "ellzero-api-key";
+const [JSON_TYPE, NPY] = ["application/json", "application/x-npy"];
 let key = readKey();
 
 /** What went wrong, in words, and the field it is about (null if none). Status 0 means that there was no response. */
@@ -18,6 +19,11 @@ export async function get(path, parameters, signal) {
   return sendRequest(`v1/${path}?${new URLSearchParams(query)}`, {}, signal);
 }
 
+/** GET v1/<path> as a .npy file; throws as `get` does. */
+export async function getArray(path, parameters, signal) {
+  return sendRequest(`v1/${path}?${new URLSearchParams(parameters)}`, {}, signal, NPY);
+}
+
 /** POST v1/<path> with a JSON body; throws as `get` does. */
 export async function post(path, body, signal) {
   return sendRequest(`v1/${path}`, { method: "POST", body: JSON.stringify(body) }, signal);
@@ -28,9 +34,9 @@ export async function remove(path, signal) {
   return sendRequest(`v1/${path}`, { method: "DELETE" }, signal);
 }
 
-async function sendRequest(url, options, signal) {
-  const headers = { accept: "application/json" };
-  if (options.body) headers["content-type"] = "application/json";
+async function sendRequest(url, options, signal, accept = JSON_TYPE) {
+  const headers = { accept };
+  if (options.body) headers["content-type"] = JSON_TYPE;
   if (key) headers["x-api-key"] = key;
   let response;
   try {
@@ -39,7 +45,8 @@ async function sendRequest(url, options, signal) {
     if (signal.aborted) throw error;
     throw new Problem(0, "The service cannot be reached. Is it still running?");
   }
-  const body = await response.json().catch(() => null);
+  const isArray = response.ok && accept === NPY;
+  const body = await (isArray ? response.arrayBuffer() : response.json()).catch(() => null);
   signal.throwIfAborted();
   if (response.ok && body !== null) return body;
   throw new Problem(response.status, describeFailure(response.status, body), body?.field ?? null);

@@ -1,19 +1,17 @@
-// A chart of thresholds against radii that can be pointed at, stepped through with the keyboard, and saved as an image.
+// A chart against radii that can be pointed at, stepped through with the keyboard, and saved as an image. A figure says
+// what is drawn: threshold_figure.js, accuracy_figure.js.
 
-import { buildAxis } from "./axis.js";
 import { el } from "./dom.js";
-import { countNines } from "./exact.js";
 import { loadPlotly } from "./plotly.js";
 
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x"];
 const DASHES = ["solid", "solid", "solid", "solid", "dash", "dash", "dash", "dash"];
 const NARROW = 500; // pixels
-const MARKER_SPACING = 13; // pixels; closer markers would run together
-const MOST_NINES = 21; // thresholds have 20 decimals; a line far above them would only flatten the curves
 const IMAGE = { format: "png", width: 1000, height: 600, scale: 2 };
 const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false };
 
 export class Chart {
+  #figure;
   #host;
   #readout;
   #legend;
@@ -22,17 +20,21 @@ export class Chart {
   #version = 0;
   #position = null; // {s, i}: the series and row that the readout describes
 
-  /** `legend`, if any, lists the names where the chart is narrow: a legend inside would leave the curves no room. */
-  constructor(host, readout, legend = null) {
-    [this.#host, this.#readout, this.#legend] = [host, readout, legend];
+  /**
+   * A figure has `radiusTitle` and the functions `buildTraces`, whose first traces are those of the series;
+   * `buildLayout`; `describe`, a point in words; and `isDrawn`, whether a row has a place in the chart. `legend`, if any,
+   * lists the names where the chart is narrow: a legend inside would leave the curves no room.
+   */
+  constructor(figure, host, readout, legend = null) {
+    [this.#figure, this.#host, this.#readout, this.#legend] = [figure, host, readout, legend];
     host.addEventListener("keydown", (event) => this.#handleKey(event));
     host.addEventListener("blur", () => this.#hideLabel());
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
   /**
-   * Draw series {name, rows: [{r, threshold}]}. `marks` may have `level`, a probability as text, drawn as a line with
-   * `label`; `selected`, the index of a series to emphasize; and `radius`, the row of it to circle.
+   * Draw series {name, rows: [{r, …}]}, all with the same radii from 0 on. `marks` are the figure's; `selected` is the
+   * index of a series to emphasize.
    */
   async draw(series, marks = {}) {
     [this.#series, this.#marks] = [series, marks];
@@ -82,43 +84,22 @@ export class Chart {
   }
 
   #buildTraces(width) {
-    const { selected, radius } = this.#marks;
     const getColour = readColours(this.#host);
-    const traces = this.#series.map(({ name, rows }, s) => ({
-      x: rows.map((row) => row.r),
-      y: rows.map((row) => countNines(row.threshold)),
-      text: rows.map((row) => row.threshold),
-      name,
-      mode: rows.length * MARKER_SPACING > width ? "lines" : "lines+markers",
-      line: { color: getColour(`--series-${s}`), width: s === selected ? 3 : 2, dash: DASHES[s] },
+    const style = (s) => ({
+      line: { color: getColour(`--series-${s}`), width: s === this.#marks.selected ? 3 : 2, dash: DASHES[s] },
       marker: { color: getColour(`--series-${s}`), symbol: SYMBOLS[s], size: 7 },
-      hovertemplate: `r = %{x}, ${name}<br>%{text}<extra></extra>`,
       hoverlabel: { bordercolor: getColour(`--series-${s}`) },
-    }));
-    const row = this.#series[selected]?.rows[radius];
-    if (row) {
-      traces.push({
-        x: [row.r],
-        y: [countNines(row.threshold)],
-        mode: "markers",
-        marker: { symbol: "circle-open", size: 17, color: getColour("--ink"), line: { width: 2 } },
-        hoverinfo: "skip",
-        showlegend: false,
-      });
-    }
-    return traces;
+    });
+    return this.#figure.buildTraces(this.#series, this.#marks, { width, style, getColour });
   }
 
   #buildLayout(width) {
     const getColour = readColours(this.#host);
     const [ink, soft, line] = [getColour("--ink"), getColour("--soft"), getColour("--line")];
-    const { level, label } = this.#marks;
-    const levelNines = level === undefined ? null : countNines(level);
-    const drawnLevel = levelNines > MOST_NINES ? null : levelNines;
-    const positions = this.#series.flatMap(({ rows }) => rows.map((row) => countNines(row.threshold)));
     const isNarrow = width < NARROW;
     const axis = { gridcolor: line, linecolor: line, zeroline: false, fixedrange: true, automargin: true };
     const last = this.#series[0].rows.length - 1;
+    const { yaxis, ...figure } = this.#figure.buildLayout(this.#series, this.#marks, { isNarrow, ink });
     return {
       autosize: true,
       font: { family: getComputedStyle(this.#host).fontFamily, size: 13, color: soft },
@@ -133,29 +114,14 @@ export class Chart {
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
       xaxis: {
         ...axis,
-        title: { text: "r, coordinates changed", standoff: 10 },
+        title: { text: this.#figure.radiusTitle, standoff: 10 },
         range: [-0.03 * Math.max(last, 1), 1.03 * Math.max(last, 1)],
         tickformat: ",d",
         tickangle: 0,
         ...(last <= 15 ? { dtick: isNarrow && last > 8 ? 2 : 1 } : { nticks: isNarrow ? 6 : 12 }),
       },
-      yaxis: {
-        ...axis,
-        title: { text: isNarrow ? "τ" : "τ, on a scale of log(1 − τ)", standoff: 12 },
-        ...buildAxis([...positions, drawnLevel]),
-      },
-      ...(drawnLevel !== null && this.#buildLevel(drawnLevel, isNarrow ? "p" : label, ink)),
-    };
-  }
-
-  /** A horizontal line, with its label on the left unless a curve is already above it there. */
-  #buildLevel(position, text, color) {
-    const isAbove = ({ rows }) => (countNines(rows[Math.floor((rows.length - 1) / 8)].threshold) ?? Infinity) > position;
-    const side = this.#series.some(isAbove) ? { x: 0.995, xanchor: "right" } : { x: 0.005, xanchor: "left" };
-    const line = { type: "line", xref: "paper", x0: 0, x1: 1, y0: position, y1: position };
-    return {
-      shapes: [{ ...line, line: { color, width: 1.5, dash: "dot" } }],
-      annotations: [{ ...side, xref: "paper", y: position, yanchor: "bottom", text, showarrow: false, font: { color, size: 13 } }],
+      yaxis: { ...axis, ...yaxis },
+      ...figure,
     };
   }
 
@@ -179,14 +145,11 @@ export class Chart {
     this.#showLabel();
   }
 
-  /** Describe a point in the readout; the threshold is the service's text. */
+  /** Describe a point in the readout. */
   #describePoint(s, i) {
-    if (!this.#series[s]) return; // the circle around the certified radius
+    if (!this.#series[s]?.rows[i]) return; // what the figure draws beside the series
     this.#position = { s, i };
-    const { name, rows } = this.#series[s];
-    const { r, threshold } = rows[i];
-    const note = countNines(threshold) === null ? " (1 to 20 decimals, too high to draw)" : "";
-    const text = `r = ${r}, ${name}: p must exceed ${threshold}${note}`;
+    const text = this.#figure.describe(this.#series[s], i);
     if (this.#readout.textContent !== text) this.#readout.textContent = text;
   }
 
@@ -200,7 +163,7 @@ export class Chart {
     const Plotly = await loadPlotly();
     if (document.activeElement !== this.#host) return; // left while plotly.js was loading
     const { s, i } = this.#position;
-    if (countNines(this.#series[s].rows[i].threshold) === null) Plotly.Fx.unhover(this.#host);
+    if (!this.#figure.isDrawn(this.#series[s].rows[i])) Plotly.Fx.unhover(this.#host);
     else Plotly.Fx.hover(this.#host, [{ curveNumber: s, pointNumber: i }]);
   }
 

@@ -6,9 +6,11 @@ import { Chart } from "./chart.js";
 import * as comparison from "./comparison.js";
 import { byId, downloadFile, el, formatInteger } from "./dom.js";
 import { fillFields, markField, markFields, readFields } from "./fields.js";
+import { formatRunsQuery, loadRuns, onRunsChanged, redrawRuns } from "./runs.js";
 import { formatCsv, loadSeries } from "./series.js";
 import { formatQuery, getAlpha, listAlphas, parseQuery } from "./state.js";
 import { renderTable } from "./table.js";
+import * as thresholdFigure from "./threshold_figure.js";
 import { initCopyLink, initTheme } from "./toolbar.js";
 import { checkFields, MOST_RADII, MOST_SERIES } from "./validation.js";
 import { loadModels } from "./voting.js";
@@ -19,8 +21,8 @@ const EVIDENCE_FIELDS = ["p", "p_b", "count", "n", "failure"];
 
 let state = parseQuery(location.search); // replaced, never changed: a request keeps the state that it was made for
 const results = { key: null, series: [], k: null, alpha: null, answer: null };
-const chart = new Chart(byId("chart"), byId("chart-readout"), byId("chart-legend"));
-const comparisonChart = new Chart(byId("comparison-chart"), byId("comparison-readout"));
+const chart = new Chart(thresholdFigure, byId("chart"), byId("chart-readout"), byId("chart-legend"));
+const comparisonChart = new Chart(thresholdFigure, byId("comparison-chart"), byId("comparison-readout"));
 
 // Requests. All fields are checked first, and a card with a wrong field sends nothing. Each card shows its answer as soon
 // as it arrives.
@@ -189,10 +191,14 @@ let timer = 0;
 
 function applyChange() {
   state = readFields(state.at);
-  history.replaceState(null, "", formatQuery(state) + location.hash);
+  writeAddress();
   showChoices();
   clearTimeout(timer);
   timer = setTimeout(refresh, TYPING_MS);
+}
+
+function writeAddress() {
+  history.replaceState(null, "", formatQuery(state) + formatRunsQuery() + location.hash);
 }
 
 /** Show another state, as if it had been typed. */
@@ -209,6 +215,7 @@ byId("key-form").addEventListener("submit", () => {
   storeKey(byId("api-key").value);
   refresh();
   loadModels();
+  loadRuns();
 });
 byId("retry").addEventListener("click", () => refresh());
 byId("csv").addEventListener("click", () => {
@@ -220,10 +227,12 @@ byId("png").addEventListener("click", async () => {
   const title = `What p must exceed to certify radius r, K = ${results.k}`;
   downloadFile(`ellzero-thresholds-k${results.k}.png`, await chart.renderImage(title));
 });
-initCopyLink(() => location.origin + location.pathname + formatQuery(readFields(state.at)));
+onRunsChanged(writeAddress);
+initCopyLink(() => location.origin + location.pathname + formatQuery(readFields(state.at)) + formatRunsQuery());
 initTheme(() => {
   chart.redraw();
   comparisonChart.redraw();
+  redrawRuns();
 });
 
 byId("r_max-hint").textContent = `up to ${formatInteger(MOST_RADII)}`;
@@ -231,3 +240,4 @@ fillFields(state);
 showChoices();
 refresh();
 loadModels();
+loadRuns();

@@ -4,17 +4,22 @@ import { el } from "./dom.js";
 
 export const MOST_PIXELS = 64; // per side; larger pictures do not fit beside each other
 
-/** {channels, height, width} of inputs that are small grey or RGB images, otherwise null. */
-export function getImageSize(shape) {
+/** {channels, height, width} of inputs that are grey or RGB images, otherwise null. */
+export function readImageShape(shape) {
   if (shape.length !== 2 && shape.length !== 3) return null;
   const [channels, height, width] = shape.length === 2 ? [1, ...shape] : shape;
-  const isSmall = Math.max(height, width) <= MOST_PIXELS;
-  return isSmall && (channels === 1 || channels === 3) ? { channels, height, width } : null;
+  return channels === 1 || channels === 3 ? { channels, height, width } : null;
+}
+
+/** The same for images that are small, otherwise null. */
+export function getImageSize(shape) {
+  const size = readImageShape(shape);
+  return size !== null && Math.max(size.height, size.width) <= MOST_PIXELS ? size : null;
 }
 
 /** A canvas of one input: levels 0 … levels − 1 from dark to light, in channels, rows and columns. */
 export function drawPicture(x, { shape, levels }) {
-  const { channels, height, width } = getImageSize(shape);
+  const { channels, height, width } = readImageShape(shape);
   const planes = shape.length === 2 ? [x] : x;
   const canvas = el("canvas", { width, height });
   const context = canvas.getContext("2d");

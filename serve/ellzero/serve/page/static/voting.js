@@ -78,7 +78,8 @@ function selectModel(model) {
   byId("voting-alphas").value = [...new Set([alpha, "0.99", "0.8", "0.6"])].filter(Boolean).join(", ");
   selection.alpha = hasOwnNoise(model) ? undefined : (alpha ?? "0.9");
   byId("voting-alphas").closest(".field").hidden = byId("voting-noisy").hidden = hasOwnNoise(model);
-  for (const hidden of [byId("voting-n").closest(".field"), byId("voting-cancel"), byId("voting-bars")]) hidden.hidden = isExact(model);
+  const ofVotes = ["voting-n", "voting-stopping"].map((id) => byId(id).closest(".field"));
+  for (const hidden of [...ofVotes, byId("voting-cancel"), byId("voting-bars")]) hidden.hidden = isExact(model);
   showInputs(model, getClassName);
   showNoisy();
 }
@@ -160,7 +161,8 @@ function startCertifying() {
     return;
   }
   const { model, alpha } = selection;
-  const votes = isExact(model) ? {} : { n: Number(byId("voting-n").value.trim()), alpha, failure: LIMITS.failure, wait: 0 };
+  const stopping = byId("voting-stopping").value;
+  const votes = isExact(model) ? {} : { n: Number(byId("voting-n").value.trim()), alpha, failure: LIMITS.failure, stopping, wait: 0 };
   followVotes({ model: model.name, x: getInput().x, ...votes });
 }
 
@@ -170,6 +172,12 @@ function discardVotes() {
   followVotes();
   enableStart();
   clearOutcome();
+}
+
+/** Say when the chosen rule stops. */
+function explainStopping() {
+  const [{ dataset }] = byId("voting-stopping").selectedOptions;
+  byId("voting-stopping-hint").textContent = `${dataset.hint}; the certificate holds with the same confidence`;
 }
 
 function cancelJob() {
@@ -202,10 +210,12 @@ function showOutcome(job) {
   }
   showCounts(result.counts);
   byId("voting-progress").textContent =
-    `${formatInteger(result.drawn)} of ${formatInteger(answer.n)} votes were needed; seed ${answer.seed}, ${formatSeconds(answer.seconds)}.`;
+    `${formatInteger(result.drawn)} of ${formatInteger(answer.n)} votes were needed${describeLooks(result.looks)}; seed ${answer.seed}, ${formatSeconds(answer.seconds)}.`;
   byId("voting-verdict").replaceChildren(...renderCertificate(result, answer));
 }
 
+/** Each look has a share of the failure probability, so the best of them holds with the confidence of all. */
+const describeLooks = (looks) => (looks.length ? `, in ${looks.length} ${looks.length === 1 ? "look" : "looks"} of which the best counts` : "");
 const formatSeconds = (seconds) => (seconds < 0.1 ? "under 0.1 s" : `${seconds.toFixed(1)} s`);
 
 function renderCertificate({ radius, prediction, selected, count, lower_bound }, { d, failure, noise }) {
@@ -252,6 +262,7 @@ function clearOutcome() {
 
 byId("voting-alphas-hint").textContent = `up to ${MOST_ALPHAS}, separated by commas; choose below which one to certify with`;
 byId("voting-n").value = String(Math.min(DEFAULT_VOTES, MOST_MODEL_VOTES));
+explainStopping();
 byId("voting-n-hint").textContent = `${LIMITS.n0} others choose the class`;
 onInputSelected(() => {
   discardVotes();
@@ -260,6 +271,10 @@ onInputSelected(() => {
 byId("voting-noisy").addEventListener("input", (event) => {
   discardVotes();
   selection.alpha = event.target.value;
+});
+byId("voting-stopping").addEventListener("change", () => {
+  discardVotes();
+  explainStopping();
 });
 byId("voting-alphas").addEventListener("input", () => showNoisy());
 byId("voting-n").addEventListener("input", checkVotingFields);
