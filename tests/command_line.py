@@ -1,11 +1,13 @@
 """The command line as tests run it: in this process or in one of its own, with its output and exit code."""
 
+import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -43,6 +45,14 @@ def start_process(line: str) -> subprocess.Popen[str]:
     """``ellzero <line>`` in a process of its own."""
     command = [sys.executable, "-m", "ellzero", *shlex.split(line)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def start_python(script: str) -> subprocess.Popen[str]:
+    """A Python script in a process of its own, which can import what tests can."""
+    tests = str(Path(__file__).parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-c", script]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def run_together(script: str, arguments: list[list[str]]) -> None:

@@ -36,7 +36,8 @@ NOT_RUN = {
     r".*docker ": "needs a Docker engine; tests/docker runs the files' instructions without one",
     r".*s3://": "needs a bucket; tests/tables and tests/smoothing use an S3 server on loopback",
     r".*(head:|jobs |nightly)": "needs a Ray cluster; tests/precompute/jobs starts one",
-    r".*mnist": "needs the files of MNIST",
+    r".*mnist(?! --quick)": "needs the files of MNIST",
+    r".*imagenet": "needs the images of ImageNet",
     r".*--method paper": "the paper's algorithm, minutes at ImageNet size",
     r".*…": "abbreviated",
 }

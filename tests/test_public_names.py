@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(params=["certificates", "client", "core", "precompute", "serve", "smoothing", "tables", "trees"])
+@pytest.fixture(
+    params=["certificates", "client", "core", "experiments", "precompute", "serve", "smoothing", "tables", "trees"]
+)
 def part(request: pytest.FixtureRequest) -> object:
     return import_module(f"ellzero.{request.param}")
 
