@@ -13,8 +13,8 @@ def test_a_quick_run_needs_no_data_and_is_reported(
     run = ellzero("reproduce bace --quick")
     assert run.code == 0, run.err
     assert "Guaranteed AUC by the share of manipulated test inputs" in run.out
-    assert (tmp_path / "results" / "bace" / "bace.svg").is_file()
-    report = ellzero("report results/bace")
+    assert (tmp_path / "results" / "bace-quick" / "bace.svg").is_file()
+    report = ellzero("report results/bace-quick")
     assert report.code == 0, report.err
     assert run.out in report.out
 

@@ -13,8 +13,8 @@ def test_a_quick_run_prints_counts_and_thresholds(
     run = ellzero("reproduce regions --quick")
     assert run.code == 0, run.err
     assert "Regions that the published algorithm sums" in run.out
-    assert run.err == "ellzero: figure written to results/regions/regions.svg\n"
-    assert (tmp_path / "results" / "regions" / "results.json").is_file()
+    assert run.err == "ellzero: figure written to results/regions-quick/regions.svg\n"
+    assert (tmp_path / "results" / "regions-quick" / "results.json").is_file()
 
 
 def test_results_that_are_none_are_one_line(ellzero: Ellzero, tmp_path: Path) -> None:

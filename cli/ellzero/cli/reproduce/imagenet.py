@@ -37,7 +37,11 @@ from ellzero.experiments.published import IMAGENET_ALPHAS
 @click.option("--seed", type=IntegerRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @click.option("--autocast", type=click.Choice(["bfloat16", "float16"]), help="Run the models in reduced precision.")
-@experiment_options(NAME, "small networks, trained on scikit-learn's digits as images; needs neither data nor weights")
+@experiment_options(
+    NAME,
+    "small networks, trained on scikit-learn's digits as images; needs neither data nor weights",
+    settled=("data", "weights", "alphas", "sigmas", "every", "n", "seed", "autocast"),
+)
 @placement_options
 def imagenet_command(
     folder: ExperimentFolder,
@@ -71,8 +75,8 @@ def imagenet_command(
         )
     else:
         settings = ImageNetSettings(
-            tuple(alphas.split(",")),
-            None if sigmas is None else tuple(sigmas.split(",")),
+            _split(alphas),
+            None if sigmas is None else _split(sigmas),
             every,
             n,
             seed,
@@ -81,3 +85,7 @@ def imagenet_command(
         )
         result = run_imagenet(folder, data, weights, settings, place)
     print_result(result, folder.path)
+
+
+def _split(amounts: str) -> tuple[str, ...]:
+    return tuple(amount.strip() for amount in amounts.split(","))

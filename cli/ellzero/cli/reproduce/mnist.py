@@ -22,7 +22,8 @@ from ellzero.smoothing.training import Recipe
     "--alpha",
     default=",".join(MNIST_ALPHAS),
     show_default=True,
-    help="The α to choose from, a network each; a single one, such as 0.8, is taken as it is.",
+    help="The α to choose from, a network each; a single one, such as 0.8, is taken as it is. Others can follow in the "
+    "same folder: networks and certificates that are there are kept.",
 )
 @click.option(
     "--images",
@@ -43,7 +44,11 @@ from ellzero.smoothing.training import Recipe
     "--epochs", type=IntegerRange(min=1), default=Recipe.epochs, show_default=True, help="The paper has the default."
 )
 @click.option("--seed", type=IntegerRange(0, 2**31 - 1), default=0, show_default=True)
-@experiment_options(NAME, "two networks and few images of scikit-learn's digits; needs no data")
+@experiment_options(
+    NAME,
+    "two networks and few images of scikit-learn's digits; needs no data",
+    settled=("data", "alpha", "images", "searched", "n", "epochs"),
+)
 @placement_options
 def mnist_command(
     folder: ExperimentFolder,

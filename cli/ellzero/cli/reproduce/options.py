@@ -1,40 +1,58 @@
 """What the commands of ``ellzero reproduce`` share: --out and --quick, and how a result is printed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 import matplotlib as matplotlib  # experiments draw: a missing one is noticed before the work
+from click.core import ParameterSource
 
 from ellzero.core.progress import notify
 from ellzero.experiments.folder import ExperimentFolder
 from ellzero.experiments.result import ExperimentResult
 
 
-def experiment_options(name: str, quick: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """--out, as ``folder``, and --quick, which ``quick`` describes: "smaller …"."""
+def experiment_options(
+    name: str, quick: str, *, settled: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """--out, as ``folder``, and --quick, which ``quick`` describes: "smaller …".
+
+    ``settled`` are the parameters that --quick sets itself: with it they are refused.
+    """
+    default = Path("results") / name
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def run(out: Path, **others: Any) -> None:
-            command(folder=ExperimentFolder(out), **others)
+        def run(out: Path | None, quick: bool, **others: Any) -> None:
+            if quick:
+                _refuse_given(settled)
+            if out is None:
+                out = default.with_name(f"{name}-quick") if quick else default
+            command(folder=ExperimentFolder(out), quick=quick, **others)
 
         for option in (
-            click.option("--quick", is_flag=True, help=f"A check that all works, in seconds: {quick}."),
+            click.option("--quick", is_flag=True, help=f"A check that all works, in a minute or two: {quick}."),
             click.option(
                 "--out",
                 type=click.Path(file_okay=False, path_type=Path),
-                default=Path("results") / name,
-                show_default=True,
-                help="The folder of the experiment.",
+                help=f"The folder of the experiment.  [default: {default}, with --quick {default}-quick]",
             ),
         ):
             run = option(run)
         return run
 
     return decorate
+
+
+def _refuse_given(names: Sequence[str]) -> None:
+    """Raise if one of these parameters was given."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--quick has settings of its own: leave out {parameter.opts[0]}")
 
 
 def print_result(result: ExperimentResult, folder: Path) -> None:

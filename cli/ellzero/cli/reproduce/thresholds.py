@@ -25,7 +25,7 @@ from ellzero.experiments.thresholds import NAME, ThresholdPlan, run_thresholds
     type=click.Path(path_type=Path),
     help="A folder of threshold lists, such as those that the paper's authors published, to judge row by row.",
 )
-@experiment_options(NAME, "fewer radii, and nothing at full size")
+@experiment_options(NAME, "fewer radii, and nothing at full size", settled=("full_alphas", "full_radii"))
 @placement_options
 def thresholds_command(
     folder: ExperimentFolder,
