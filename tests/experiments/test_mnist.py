@@ -130,8 +130,8 @@ def test_a_run_killed_at_any_stage_resumes_to_the_same_tables(mnist: Path, finis
     stages = (
         ("models", "*.checkpoint.pt"),
         ("runs/validation-0.8", "part-*.parquet"),
-        ("runs/discrete-gaussian", "run.json"),
-        ("searches", "run.json"),
+        ("runs", "discrete-gaussian-*/run.json"),
+        ("searches", "*/run.json"),
     )
     killed = 0
     for folder, pattern in stages:
@@ -153,14 +153,25 @@ def test_a_run_killed_at_any_stage_resumes_to_the_same_tables(mnist: Path, finis
 
 def test_more_images_add_to_those_that_are_there(mnist: Path, finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path / "more")
-    before = sorted(path.name for path in (tmp_path / "more" / "runs" / "discrete-discrete").glob("part-*"))
+    before = sorted(path.name for path in (tmp_path / "more" / "runs").glob("discrete-discrete-*/part-*"))
     result = run(tmp_path / "more", small(mnist, images=1_000, searched=3))
-    after = sorted(path.name for path in (tmp_path / "more" / "runs" / "discrete-discrete").glob("part-*"))
+    after = sorted(path.name for path in (tmp_path / "more" / "runs").glob("discrete-discrete-*/part-*"))
     assert set(before) < set(after)
     assert result.values["images"] == 40
     assert "all test images" in result.table("accuracy").caption
     with pytest.raises(BadResults, match=r"config\.seed is 0 there and 1 here"):
         run(tmp_path / "more", small(mnist, seed=1))
+
+
+def test_other_alphas_can_follow_in_the_same_folder(mnist: Path, finished: Path, tmp_path: Path) -> None:
+    """First the α of the paper, later the choice of one: to the same tables, and what is there is not made again."""
+    out = tmp_path / "alphas"
+    assert run(out, small(mnist, alphas=("0.8",))).values["alpha"] == "0.8"
+    made = {path: path.stat().st_mtime_ns for path in (out / "models").glob("*.safetensors")}
+    whole = ExperimentFolder(finished).result()
+    assert whole is not None
+    assert run(out, small(mnist)).tables == whole.tables
+    assert {path: path.stat().st_mtime_ns for path in made} == made
 
 
 def test_the_papers_figures_stand_only_beside_a_run_of_the_same_kind(mnist: Path, finished: Path) -> None:
@@ -242,7 +253,8 @@ def test_figures_are_written_and_runs_can_be_reported(finished: Path, ellzero: E
     assert printed.code == 0
     assert "Certified accuracy" in printed.out
     assert "α on validation images" in printed.out
-    grey = json.loads((finished / "runs" / "grey" / "run.json").read_text())
+    (grey_run,) = (finished / "runs").glob("grey-*/run.json")
+    grey = json.loads(grey_run.read_text())
     assert grey["certificate"].startswith("none")
 
 

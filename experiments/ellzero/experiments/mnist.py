@@ -71,6 +71,7 @@ def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placemen
         folder,
         settings,
         test,
+        alpha,
         (
             ("discrete", "discrete", networks[alpha], DiscreteNoise(1, alpha).description()),
             ("discrete", "gaussian", networks[alpha], RoundedGaussianNoise(alpha).description()),
@@ -141,10 +142,9 @@ def _is_papers(settings: MnistSettings, training: "_Source", test: "_Source") ->
 
 
 def _describe(settings: MnistSettings, training: _Source, test: _Source) -> dict[str, Any]:
-    """What must be the same for results to belong together."""
+    """What must be the same for results to belong together. What depends on α has it in its name."""
     return {
         "data": {"training": training.data.digest, "test": test.data.digest, "threshold": settings.threshold},
-        "alphas": list(settings.alphas),
         "architecture": settings.architecture,
         "recipe": settings.recipe.describe(),
         "n0": DEFAULT_N0,
@@ -218,6 +218,7 @@ def _certify_rows(
     folder: ExperimentFolder,
     settings: MnistSettings,
     test: _Source,
+    alpha: str,
     runs: Sequence[tuple[Family, Family, TrainedNetwork, Mapping[str, Any]]],
     place: Placement,
 ) -> list[CertifiedRow]:
@@ -225,7 +226,8 @@ def _certify_rows(
     for noise, certificate, network, description in runs:
         run = _make_run(test, network, description, settings.n, settings.seed)
         indices = range(min(settings.images, test.size))
-        certified = certify_inputs(folder, f"{noise}-{certificate}", run, network.saved, test.data, indices, place)
+        name = f"{noise}-{certificate}-{alpha}"
+        certified = certify_inputs(folder, name, run, network.saved, test.data, indices, place)
         rows.append(CertifiedRow(noise, certificate, network, certified, summarize(certified.outcomes, R_MAX)))
     return rows
 
@@ -239,7 +241,7 @@ def _certify_grey(
     run = GreyRun(**vars(_make_run(grey, network, noise, settings.n, settings.seed)))
     indices = range(min(settings.grey_images, settings.images, grey.size))
     saved = for_grey(network.saved, grey.data.levels)
-    return summarize(certify_inputs(folder, "grey", run, saved, grey.data, indices, place).outcomes, R_MAX)
+    return summarize(certify_inputs(folder, f"grey-{alpha}", run, saved, grey.data, indices, place).outcomes, R_MAX)
 
 
 def _search(
@@ -253,7 +255,7 @@ def _search(
     """What a search for adversaries finds about the first test images, a row each."""
     run = _make_run(test, network, DiscreteNoise(1, alpha).description(), settings.n, settings.seed)
     indices = range(min(settings.searched, settings.images, test.size))
-    store = PartStore(str(folder.subfolder("searches")), SEARCH_SCHEMA)
+    store = PartStore(str(folder.subfolder("searches") / alpha), SEARCH_SCHEMA)
     kind = {"kind": "search", **run.manifest(network.saved.card, test.data), "search": vars(settings.search)}
     store.begin(kind)
     chunks = split_chunks(set(indices) - store.present(), 2)

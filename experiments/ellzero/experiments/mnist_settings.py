@@ -18,8 +18,8 @@ from ellzero.smoothing.training import Recipe
 
 @dataclass(frozen=True)
 class MnistSettings:
-    """What is trained and certified. All but ``images``, ``searched`` and ``grey_images`` decide what results belong
-    together: with more images a run goes on.
+    """What is trained and certified. All but ``alphas``, ``images``, ``searched`` and ``grey_images`` decide what
+    results belong together: with more images a run goes on, and with other α it keeps the networks that it has.
 
     ``uri`` is a folder with MNIST's four files, or ``digits``; ``threshold`` the level from which a pixel counts as 1.
     """
