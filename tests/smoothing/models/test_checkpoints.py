@@ -1,7 +1,9 @@
 """Checkpoints by torch.save: as the paper's scripts and torchvision write them, and what is wrong in one line."""
 
+import argparse
 import io
 import pickle
+import tarfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -137,8 +139,17 @@ def changed(**changes: Tensor | None) -> Callable[[], object]:
         (lambda: {"state_dict": [1, 2]}, "is not a checkpoint: it holds no state dict"),
         (dict, "is not a checkpoint: it holds no state dict"),
         (lambda: torch.zeros(3), "is not a checkpoint: it holds no state dict"),
-        (lambda: {"epoch": 3}, "is not a checkpoint: epoch is not a tensor"),
-        (lambda: {3: torch.zeros(3)}, "is not a checkpoint: 3 is not a tensor"),
+        (lambda: {"epoch": 3}, "is not a checkpoint: epoch is not a dense tensor"),
+        (lambda: {"w": torch.ones(3).to_sparse()}, "is not a checkpoint: w is not a dense tensor"),
+        (lambda: {"w": torch.ones(3, device="meta")}, "is not a checkpoint: w has no numbers"),
+        (
+            lambda: {"state_dict": STATE, "args": argparse.Namespace()},
+            "holds argparse.Namespace besides tensors, and its code is not run; save its state dict alone",
+        ),
+        (lambda: {**STATE, "bn1.running_var": -STATE["bn1.running_var"]}, "has numbers that cannot be used in bn1.r"),
+        (lambda: {**STATE, "conv1.weight": STATE["conv1.weight"].double() * 1e300}, "has numbers that cannot be used"),
+        (lambda: {"0.means": MEANS * float("nan"), **prefixed("1.")}, "normalises by 0.means = nan, nan, nan, and"),
+        (lambda: {3: torch.zeros(3)}, "is not a checkpoint: 3 is not a dense tensor"),
         (lambda: {"0.means": MEANS}, "lacks the weights 1.conv1.weight"),
         (
             lambda: {"0.means": MEANS + 0.01, **prefixed("1.")},
@@ -154,6 +165,14 @@ def changed(**changes: Tensor | None) -> Callable[[], object]:
 )
 def test_what_is_wrong_is_named_in_one_line(tmp_path: Path, content: Callable[[], object], message: str) -> None:
     assert refusal(write(tmp_path / "checkpoint.pth.tar", content())).startswith(message)
+
+
+def test_a_tar_archive_is_refused_without_advice_to_run_its_code(tmp_path: Path) -> None:
+    (tmp_path / "member").write_bytes(b"x")
+    path = tmp_path / "checkpoint.pth.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.add(tmp_path / "member", "member")
+    assert refusal(path) == "is not a checkpoint: a tar archive can only be read by running its code"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +203,7 @@ class Payload:
 def test_code_in_a_file_is_not_run(tmp_path: Path) -> None:
     content = {"state_dict": STATE, "optimizer": Payload(tmp_path / "trace")}
     path = write(tmp_path / "checkpoint.pth.tar", content)
-    assert refusal(path) == "is not a checkpoint of plain tensors, and its code is not run"
+    assert refusal(path).startswith("holds exec besides tensors, and its code is not run")
     raw = io.BytesIO()
     pickle.dump(Payload(tmp_path / "trace"), raw)
     path.write_bytes(raw.getvalue())

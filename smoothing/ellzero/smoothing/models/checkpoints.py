@@ -7,6 +7,7 @@ must be ours. No code of a file is run.
 
 import hashlib
 import pickle
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +31,7 @@ _NORMALISATION = {
     "std": IMAGENET_DEVIATIONS,
 }
 _ROUNDING = 1e-6
+_GLOBAL = re.compile(r"GLOBAL (\S+)", re.ASCII)  # in torch's words, what a pickle would import
 
 
 def read_checkpoint(
@@ -58,9 +60,9 @@ def read_checkpoint(
         if value.shape != model.shape:
             shapes = f"{tuple(value.shape)} where {tuple(model.shape)} is needed"
             raise BadModelFile(place, f"has {name} in the shape {shapes}")
-        if value.is_floating_point() != model.is_floating_point() or not bool(torch.isfinite(value).all()):
-            raise BadModelFile(place, f"has numbers that cannot be used in {name}")
         weights[name] = value.to(model.dtype)
+        if value.is_floating_point() != model.is_floating_point() or not _is_usable(name, weights[name]):
+            raise BadModelFile(place, f"has numbers that cannot be used in {name}")
     unexpected = [name for name in names if name not in expected]
     if unexpected:
         raise BadModelFile(place, f"has the weights {unexpected[0]}, which a ResNet with layers {list(layers)} lacks")
@@ -84,6 +86,11 @@ def import_checkpoint(path: Path, out: Path, noise: NoiseFamily, size: int = 224
     return card
 
 
+def _is_usable(name: str, value: Tensor) -> bool:
+    """Whether numbers are finite as the network has them, and variances are not negative."""
+    return bool(torch.isfinite(value).all()) and (not name.endswith("running_var") or bool((value >= 0).all()))
+
+
 def _read_state(path: Path) -> dict[str, Tensor]:
     """The tensors of a state dict by their names, from a file that is one, or that has one as ``state_dict``."""
     place = str(path)
@@ -92,19 +99,27 @@ def _read_state(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise BadModelFile(place, "does not exist") from None
     except pickle.UnpicklingError as error:
-        raise BadModelFile(place, "is not a checkpoint of plain tensors, and its code is not run") from error
+        code = _GLOBAL.search(str(error))
+        if code is None:
+            raise BadModelFile(place, "is not a checkpoint: torch.save wrote no such file") from error
+        advice = "save its state dict alone, as {'state_dict': …}"
+        raise BadModelFile(place, f"holds {code[1][:80]} besides tensors, and its code is not run; {advice}") from error
     except Exception as error:  # reading a damaged file can raise anything
-        raise BadModelFile(place, f"is not a checkpoint: {first_line(error)}") from error
+        old = "weights_only" in str(error)  # torch's advice is then to run the code of the file
+        reason = "a tar archive can only be read by running its code" if old else first_line(error)
+        raise BadModelFile(place, f"is not a checkpoint: {reason}") from error
     if isinstance(content, Mapping) and "state_dict" in content:
-        arch = content.get("arch", _ARCHITECTURE)
+        arch = content.get("arch") or _ARCHITECTURE
         if arch != _ARCHITECTURE:
             raise BadModelFile(place, f"is a checkpoint of {str(arch)[:40]}, and {_ARCHITECTURE} is needed")
         content = content["state_dict"]
     if not isinstance(content, Mapping) or not content:
         raise BadModelFile(place, "is not a checkpoint: it holds no state dict")
     for name, value in content.items():
-        if not isinstance(name, str) or not isinstance(value, Tensor):
-            raise BadModelFile(place, f"is not a checkpoint: {str(name)[:80]} is not a tensor")
+        if not isinstance(name, str) or not isinstance(value, Tensor) or value.layout is not torch.strided:
+            raise BadModelFile(place, f"is not a checkpoint: {str(name)[:80]} is not a dense tensor")
+        if value.is_meta:
+            raise BadModelFile(place, f"is not a checkpoint: {name[:80]} has no numbers")
     return dict(content)
 
 
@@ -131,8 +146,8 @@ def _check_normalisation(place: str, stored: Mapping[str, Tensor]) -> None:
         if ours is None:
             raise BadModelFile(place, f"has {name}, which is no part of a normalisation by means and deviations")
         numbers = value.flatten().tolist()
-        if len(numbers) != len(ours) or any(abs(a - b) > _ROUNDING for a, b in zip(numbers, ours, strict=True)):
-            shown = ", ".join(f"{number:g}" for number in numbers[:3])
+        if len(numbers) != len(ours) or not all(abs(a - b) <= _ROUNDING for a, b in zip(numbers, ours, strict=True)):
+            shown = ", ".join(f"{number:g}" for number in numbers[:4])
             raise BadModelFile(
                 place, f"normalises by {name} = {shown}, and resnet50 here by {', '.join(map(str, ours))}"
             )
