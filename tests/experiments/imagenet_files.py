@@ -38,10 +38,20 @@ def small_network(seed: int, card: ModelCard) -> nn.Module:
     return network
 
 
-def write_weights(folder: Path, *levels: NoiseLevel, classes: int = len(CLASSES), size: int = SIZE) -> Path:
+def write_weights(
+    folder: Path, *levels: NoiseLevel, classes: int = len(CLASSES), size: int = SIZE, names: tuple[str, ...] = ()
+) -> Path:
     folder.mkdir(exist_ok=True)
     for seed, level in enumerate(levels):
         noise = level.make_noise()
-        card = ModelCard("resnet50", (3, size, size), classes, 256, config=CONFIG, noise=dict(noise.description()))
+        card = ModelCard(
+            "resnet50",
+            (3, size, size),
+            classes,
+            256,
+            config=CONFIG,
+            noise=dict(noise.description()),
+            class_names=names,
+        )
         save_model(folder / f"{level.name}.safetensors", small_network(seed, card), card)
     return folder

@@ -29,6 +29,7 @@ from ellzero.experiments.imagenet import (
 from ellzero.experiments.imagenet_weights import NoiseLevel, read_levels
 from ellzero.experiments.result import Estimate, ExperimentResult, ResultTable
 from ellzero.smoothing import CertifySettings, SmoothedClassifier
+from ellzero.smoothing.data.loading import load_data
 from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import SavedModel, load_model
@@ -176,6 +177,39 @@ def test_wrong_data_is_one_line_that_says_what_is_needed(tmp_path: Path, make: o
     assert "\n" not in str(refused.value)
 
 
+def test_a_damaged_image_is_found_before_the_first_vote(tmp_path: Path) -> None:
+    data, weights = write_images(tmp_path / "data"), write_weights(tmp_path / "weights", *LEVELS[:2])
+    (data / "val" / CLASSES[2] / "2.png").write_bytes(b"no image")  # the last one that is asked for
+    with pytest.raises(BadData, match=r"2\.png is not an image"):
+        run(tmp_path / "out", data, weights)
+    assert not (tmp_path / "out").exists()
+
+
+def test_classes_of_other_names_are_refused(tmp_path: Path) -> None:
+    data, weights = write_images(tmp_path / "data"), write_weights(tmp_path / "weights", *LEVELS[:2], names=CLASSES)
+    run(tmp_path / "out", data, weights)
+    (data / "val" / CLASSES[0]).rename(data / "val" / "zebra")  # as many folders, and every label is another class
+    with pytest.raises(BadData, match=r"has the class n02 where alpha-0\.1\.safetensors has n01"):
+        run(tmp_path / "other", data, weights)
+
+
+def test_commands_that_train_never_name_the_test_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = write_images(tmp_path / "data", ("val",))
+    for given in (data, data / "val"):
+        with pytest.raises(BadModelFile, match="has no weights for"):
+            run(tmp_path / "out", given, tmp_path / "none")
+    assert capsys.readouterr().err == ""
+    write_images(data, ("train",))
+    for given in (data, data / "val"):
+        with pytest.raises(BadModelFile, match="has no weights for"):
+            run(tmp_path / "out", given, tmp_path / "none")
+        hints = capsys.readouterr().err.splitlines()
+        assert len(hints) == 2
+        assert all(f"--data {data} --architecture" in hint for hint in hints)
+    with pytest.raises(BadData, match="has test images, by its name"):
+        load_data(str(data / "val"), "train", image_size=SIZE)
+
+
 def flat(folder: Path) -> Path:
     """As the archive of the validation images unpacks."""
     (folder / "val").mkdir(parents=True)
@@ -214,7 +248,8 @@ def test_the_best_model_is_chosen_for_each_radius() -> None:
 
 
 def test_the_papers_figures_stand_beside_those_of_its_own_setting() -> None:
-    reports = [report_of(level, [3, 0]) for level in (*read_levels("alpha", ["0.1", "0.2"]), NoiseLevel("sigma", "1"))]
+    levels = (*read_levels("alpha", ["0.1", "0.2", "0.3", "0.4", "0.50"]), NoiseLevel("sigma", "1"))
+    reports = [report_of(level, [3, 0]) for level in levels]
     best, by_alpha, by_sigma, _ = make_tables(reports, compare=True)
     paper = [[cell.paper for cell in row if isinstance(cell, Estimate)] for row in best.rows]
     assert paper[0] == [0.538, 0.394, 0.338, 0.274, 0.234, 0.190, 0.176]
@@ -223,6 +258,9 @@ def test_the_papers_figures_stand_beside_those_of_its_own_setting() -> None:
         0.524, 0.448, 0.394, 0.270, 0.218, 0.212, 0.190, 0.176,
     ]  # fmt: skip
     assert all(cell.paper is None for cell in by_sigma.rows[0] if isinstance(cell, Estimate))
+    few = make_tables(reports[1:], compare=True)[0]  # the best of four α is another figure than that of five
+    assert all(cell.paper is None for cell in few.rows[0] if isinstance(cell, Estimate))
+    assert all(cell.paper is not None for cell in few.rows[2] if isinstance(cell, Estimate))
 
 
 def test_the_folder_says_what_was_run(tmp_path: Path) -> None:

@@ -61,13 +61,15 @@ class NoiseLevel:
         return DiscreteNoise(IMAGENET_K, self.amount)
 
 
-def find_weights(folder: Path, levels: Sequence[NoiseLevel], data: Path) -> list[Path]:
+def find_weights(folder: Path, levels: Sequence[NoiseLevel], data: Path | None) -> list[Path]:
     """The file of weights for each noise. The error names all that are missing; before it, the user is told the
-    commands that train them on ``data``.
+    commands that train them on ``data``, if there is a folder to train on.
     """
+    if folder.exists() and not folder.is_dir():
+        raise BadModelFile(str(folder), "is not a folder of weights")
     found = {level: path for level in levels if (path := _find_file(folder, level)) is not None}
     missing = [level for level in levels if level not in found]
-    for level in missing:
+    for level in missing if data is not None else ():
         notify(f"trains {level.name}: {format_training(level, data, folder)}")
     if missing:
         names = ", ".join(level.name for level in missing)

@@ -118,12 +118,14 @@ def open_images(folder: Path, split: str, size: int) -> ImageFolder:
     root = next((folder / name for name in _SPLIT_NAMES[split] if (folder / name).is_dir()), folder)
     if root == folder and any((folder / name).is_dir() for names in _SPLIT_NAMES.values() for name in names):
         raise BadData(str(folder), f"has no folder {' or '.join(_SPLIT_NAMES[split])}")
+    if root == folder and split == "train" and folder.name in _SPLIT_NAMES["test"]:
+        raise BadData(str(folder), "has test images, by its name; give the folder above it, with train beside it")
     classes = sorted(path.name for path in root.iterdir() if path.is_dir())
     images = [
         (file, label)
         for label, name in enumerate(classes)
         for file in sorted((root / name).rglob("*"))
-        if file.suffix.lower() in _IMAGES
+        if file.suffix.lower() in _IMAGES and not file.name.startswith(".")
     ]
     if not images:
         raise BadData(str(folder), "holds no idx files, no CIFAR-10 batches, and no folders of images")
