@@ -129,3 +129,17 @@ def test_subfolders_are_made_and_numbers_that_json_lacks_are_refused(tmp_path: P
     with pytest.raises(ValueError, match="Out of range"):
         folder.write_json("times.json", {"a": float("nan")})
     assert folder.read_json("times.json") == {"α": 0.5}
+
+
+def test_the_seconds_of_a_run_that_is_killed_count_once_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: times[-1])
+    folder = ExperimentFolder(tmp_path)
+    folder.begin("coin", {})
+    for seconds in (10, 59, 65, 70, 130, 170):
+        times.append(100.0 + seconds)
+        folder.log_progress("thrown")
+    assert (tmp_path / "log.txt").read_text().count("thrown") == 2
+    assert folder.seconds() == 130.0

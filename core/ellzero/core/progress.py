@@ -17,6 +17,7 @@ T = TypeVar("T")
 _SECONDS_BETWEEN_LINES = 10.0
 _WORTH_ANNOUNCING = 5.0
 _WORTH_SHOWING = 1.0
+_SLOW = 2.0  # steps a second, below which steps a minute say more
 
 
 def notify(text: str) -> None:
@@ -54,7 +55,9 @@ class Progress:
         """How much is done, and at what rate."""
         elapsed = time.perf_counter() - self._start
         done = round(self._steps) if self._done is None else self._done
-        return f"{done:,} {self._unit}, {done / max(1e-9, elapsed):,.0f}/s"
+        rate = done / max(1e-9, elapsed)
+        speed = f"{rate:,.0f}/s" if rate >= _SLOW or not done else f"{60 * rate:,.1f}/min"
+        return f"{done:,} {self._unit}, {speed}"
 
     def seconds_left(self) -> float | None:
         """An estimate from the rate so far, or from the expected time while no step has ended; None without either."""

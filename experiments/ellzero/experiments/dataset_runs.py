@@ -67,6 +67,7 @@ def certify_inputs(
             threads = 1 if place.choose_executor(seconds) == "ray" and not gpus else None
             for receipt in certify_chunks(run, store, chunks, executor, WorkerResources(1, gpus), threads, saved, data):
                 bar.advance(receipt.inputs)
+                folder.log_progress(f"{name}: {receipt.inputs} more")
     certified = _read_results(store, indices, run.settings.n)
     if missing:
         folder.log(

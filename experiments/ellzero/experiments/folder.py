@@ -34,6 +34,7 @@ _LOG = "log.txt"
 _RESULTS = "results.json"
 _FORMAT = "ellzero experiment"
 _VERSION = 1
+_SECONDS_BETWEEN_LINES = 60.0
 _LOG_LINE = re.compile(r"\S+Z \+(?P<seconds>\d+\.\d) ", re.ASCII)
 
 
@@ -53,7 +54,7 @@ class ExperimentFolder:
             raise BadResults(str(path), "is no folder on this machine, and an experiment needs one for its plots")
         self.path = Path(path)
         self._files = Folder(str(self.path))
-        self._start = time.perf_counter()
+        self._start = self._logged = time.perf_counter()
 
     def describe(self) -> ExperimentDescription | None:
         """The experiment in this folder; None if there is none."""
@@ -102,8 +103,14 @@ class ExperimentFolder:
                 if log.read() != b"\n":  # a run was killed while it wrote
                     content = b"\n" + content
             log.write(content)
+        self._logged = time.perf_counter()
         if show:
             notify(text)
+
+    def log_progress(self, text: str) -> None:
+        """Log how far a run is, once a minute at most and without showing it: if it is killed, its seconds count."""
+        if time.perf_counter() - self._logged >= _SECONDS_BETWEEN_LINES:
+            self.log(text, show=False)
 
     def seconds(self) -> float:
         """Seconds of computing by all runs, up to the last line that each has logged."""

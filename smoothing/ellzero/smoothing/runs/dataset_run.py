@@ -19,7 +19,8 @@ from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
 
-_PROBE_VOTES = 256
+_PROBE_VOTES = (16, 16, 512)  # the first ones warm up
+_PROBE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -172,9 +173,13 @@ def certify_chunks(
 
 def votes_per_second(classifier: SmoothedClassifier, data: DataSet) -> float:
     """How fast this machine votes, by a short trial. An estimate to show to people; no result depends on it."""
-    settings = CertifySettings.of(_PROBE_VOTES, 1, "1/2", 0)
-    for _ in range(2):  # the first one warms up
+    rate = 0.0
+    for number, votes in enumerate(_PROBE_VOTES):
+        settings = CertifySettings.of(votes, 1, "1/2", 0)
         start = time.perf_counter()
         list(classifier.sampler.run([classifier.task(data.inputs([0])[0], settings)]))
         seconds = time.perf_counter() - start
-    return _PROBE_VOTES / seconds
+        rate = votes / seconds
+        if number and seconds > _PROBE_SECONDS:
+            break  # a large network, for which few votes tell enough
+    return rate
