@@ -33,12 +33,17 @@ def test_a_quick_run_needs_neither_data_nor_weights_and_resumes(ellzero: Ellzero
 
 def test_images_and_weights_of_the_users_own(ellzero: Ellzero, tmp_path: Path) -> None:
     data, weights = write_images(tmp_path / "data"), write_weights(tmp_path / "weights", *LEVELS)
-    line = f"reproduce imagenet --data {data} --weights {weights} --alphas 0.1,0.5 --n 300 --device cpu"
+    line = f"reproduce imagenet --data {data} --weights {weights} --alphas '0.1, 0.5' --n 300 --device cpu"
     code, printed, err = ellzero(f"{line} --out {tmp_path / 'out'} --executor local --every 7")
     assert code == 0, err
     assert "alpha-0.5: 3 inputs certified" in err
     assert "The row of Gaussian noise is left out" in printed
     assert (tmp_path / "out" / "noisy-images.png").is_file()
+    before = sorted((tmp_path / "out").rglob("*"))
+    code, _, err = ellzero(f"reproduce imagenet --quick --device cpu --out {tmp_path / 'out'}")
+    assert code == 1
+    assert err.endswith("out holds another experiment; give another --out\n")
+    assert sorted((tmp_path / "out").rglob("*")) == before
 
 
 @pytest.mark.parametrize(
@@ -48,6 +53,9 @@ def test_images_and_weights_of_the_users_own(ellzero: Ellzero, tmp_path: Path) -
             "",
             "give --data and --weights: the validation images of ImageNet in val/<class>/, and a ResNet-50 for each α",
         ),
+        ("--quick --n 300", "--quick has settings of its own: leave out --n"),
+        ("--quick --data {data}", "--quick has settings of its own: leave out --data"),
+        ("--data {data} --weights {data}/val/n01/0.png", "0.png is not a folder of weights"),
         ("--data {data}", "give --weights: the validation images"),
         ("--weights {weights}", "give --data: the validation images"),
         ("--data {data}/none --weights {weights}", "none is not a folder; `ellzero reproduce imagenet` needs the"),
