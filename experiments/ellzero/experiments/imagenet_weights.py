@@ -69,8 +69,9 @@ def find_weights(folder: Path, levels: Sequence[NoiseLevel], data: Path | None) 
         raise BadModelFile(str(folder), "is not a folder of weights")
     found = {level: path for level in levels if (path := _find_file(folder, level)) is not None}
     missing = [level for level in levels if level not in found]
-    for level in missing if data is not None else ():
-        notify(f"trains {level.name}: {format_training(level, data, folder)}")
+    if data is not None:
+        for level in missing:
+            notify(f"trains {level.name}: {format_training(level, data, folder)}")
     if missing:
         names = ", ".join(level.name for level in missing)
         raise BadModelFile(str(folder), f"has no weights for {names}; their names end in {_list_endings()}")
