@@ -274,7 +274,7 @@ def test_all_families_of_noise_can_be_certified(ellzero: Ellzero, digits_model: 
     assert read_results(tmp_path / "two", "upper_bound")["upper_bound"].null_count == 0
     code, out, err = ellzero(f"report {tmp_path}/gaussian {tmp_path}/uniform --plot {tmp_path}/both.png")
     assert (code, out.count("μ(R)")) == (0, 2)
-    assert "gaussian noise, σ = 1/4" in out
+    assert "gaussian noise, σ = 0.25" in out
     assert err.strip() == f"ellzero: curves written to {tmp_path}/both.png"
 
 

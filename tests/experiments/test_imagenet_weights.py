@@ -99,7 +99,7 @@ def test_a_model_of_another_noise_than_its_name_says_is_refused(tmp_path: Path) 
         BadModelFile, match="was trained with K = 255, α = 1/5 per coordinate, and its name says K = 255"
     ):
         prepare_model(NoiseLevel("alpha", "0.3"), wrong, tmp_path / "models")
-    with pytest.raises(BadModelFile, match="and its name says gaussian noise, σ = 1/2"):
+    with pytest.raises(BadModelFile, match="and its name says gaussian noise, σ = 0.5"):
         prepare_model(SIGMA, wrong, tmp_path / "models")
 
 

@@ -136,13 +136,22 @@ def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float | 
         click.echo(f"certificates: {run['certificate']}")
     click.echo(f"inputs {report.inputs:,}, abstained {report.abstained:,}, wrong {report.wrong:,}")
     click.echo(
-        f"μ(R)   {report.mean_radius:.3f} ± {report.mean_radius_error:.3f}   median {report.median_radius:g}   "
+        f"μ(R)   {_format_mean(report.mean_radius, report.mean_radius_error)}   median {report.median_radius:g}   "
         "(wrong and abstained count 0)"
     )
     for each in report.accuracy:
         bar = "█" * round(40 * each.share)
         interval = f"{_round_percent(each.low, math.floor)} – {_round_percent(each.high, math.ceil)}"
         click.echo(f"ACC@{each.r:<3d}{each.share:7.1%}  ({interval})  {bar}")
+
+
+def _format_mean(mean: float, error: float) -> str:
+    """A mean and half of its interval, so wide that it has the whole interval around the rounded mean."""
+    if not math.isfinite(error):
+        return f"{mean:.3f} ± {error}"
+    shown = Fraction(f"{mean:.3f}")
+    half = math.ceil((Fraction(error) + abs(Fraction(mean) - shown)) * 1000)
+    return f"{mean:.3f} ± {half // 1000}.{half % 1000:03d}"
 
 
 def _round_percent(share: float, rounding: Callable[[Fraction], int]) -> str:

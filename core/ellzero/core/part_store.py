@@ -14,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ellzero.core.cancellation import check_cancelled
 from ellzero.core.errors import BadResults
 from ellzero.core.manifest import list_differences
 from ellzero.core.storage import Folder
@@ -74,6 +75,10 @@ class PartStore:
         self.folder.remove([name for name in self.folder.files() if _PART.fullmatch(name)])
         self.folder.remove([RUN_MANIFEST])
 
+    def count_claimed(self) -> int:
+        """How many results the files have by their names; one that two files have counts twice."""
+        return sum(last - first + 1 for first, last in self._list_ranges())
+
     def present(self) -> set[int]:
         """The indices of the inputs that have a result."""
         return {index for first, last in self._list_ranges() for index in range(first, last + 1)}
@@ -87,23 +92,30 @@ class PartStore:
         self.folder.write(name, content.getvalue())
         return name
 
-    def table(self) -> pa.Table:
-        """All results, each input once, in the order of the inputs. Raises if a file belongs to another run."""
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All results, or these columns of them, ``index`` included: each input once, in the order of the inputs.
+
+        Raises if a file belongs to another run.
+        """
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         tables = []
         stamp = _stamp(self.manifest() or {}).encode()
         for first, last in self._list_ranges():
+            check_cancelled()
             name = f"part-{first:09d}-{last:09d}.parquet"
             try:
-                table = pq.read_table(pa.BufferReader(self.folder.read(name)))
+                file = pq.ParquetFile(pa.BufferReader(self.folder.read(name)))
+                there = [each for each in schema.names if each in file.schema_arrow.names]
+                table = file.read(columns=there)
                 written_by = (table.schema.metadata or {}).get(_RUN)
-                table = _add_new_columns(table, self.schema).cast(self.schema)
-            except (pa.ArrowException, FileNotFoundError, ValueError) as error:
+                table = _add_new_columns(table, schema).cast(schema)
+            except (pa.ArrowException, OSError, ValueError) as error:  # OSError: of a page that is damaged
                 raise BadResults(
                     f"{self.uri}/{name}", "is damaged; remove it and run the same command again"
                 ) from error
             if written_by != stamp:
                 raise BadResults(f"{self.uri}/{name}", "belongs to another run; remove it and run the command again")
-            if table["index"].to_pylist() != list(range(first, last + 1)):
+            if len(table) != last - first + 1 or table["index"].to_pylist() != list(range(first, last + 1)):
                 raise BadResults(f"{self.uri}/{name}", "does not hold the inputs that its name says")
             tables.append(table)
         if not tables:

@@ -317,7 +317,8 @@ class InputCertificate:
 
     ``selected`` came first among the votes of ``selection``; ``count`` of ``drawn`` fresh votes, ``counts`` by class,
     were for it. ``lower_bound`` of its p counts undrawn votes as failures; ``upper_bound`` is that of all others.
-    ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts.
+    ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts, so that
+    the bounds are then those of one look, without undrawn votes.
 
     Of a tree or forest no votes are drawn, and ``exact`` has its certificate; ``lower_bound`` is p rounded down. It
     abstains where p = 1/2.
@@ -472,7 +473,7 @@ class ReportAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class CertifiedInput:
-    """The result of one input, as in `InputCertificate`; without votes ``count``, ``drawn`` and ``counts`` are empty.
+    """The result of one input, as in `InputCertificate`; without votes ``count`` and ``drawn`` are 0.
 
     ``lower_bound`` is that of the probability of the ``selected`` class, None at a tie.
     """
@@ -484,8 +485,9 @@ class CertifiedInput:
     selected: int | None
     count: int
     drawn: int
-    counts: list[int]
     lower_bound: float
+    upper_bound: float | None
+    looks: list[CertificateLook] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -159,6 +159,7 @@ def _make_lifespan(
             async with lifecycle.handle_signals(reload):
                 yield
         voting.close()
+        results.close()
         lookup.close()
         log.flush()
 

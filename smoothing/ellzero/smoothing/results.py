@@ -46,7 +46,8 @@ class Certified:
     Holds with probability at least 1 − ``failure`` over the votes. The n0 votes of ``selection`` chose the class
     ``selected``; of ``drawn`` other votes, by class in ``counts``, ``count`` were for it. ``lower_bound`` bounds its
     probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class.
-    ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts.
+    ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts, so that
+    the bounds are then those of one look, without undrawn votes.
     An input has ``d`` units; ``noise`` says what a unit is. ``other_radii``: of continuous noise, in l1, l2 and linf.
     """
 

@@ -1,7 +1,9 @@
 """Results of data sets on the page, in a real browser: what the service says of its runs, and the inputs themselves."""
 
 import re
+import shutil
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import httpx2
@@ -10,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 from serve.page.service import page_service
 from serve.page.test_accessibility import check_with_axe, skip_without_axe
-from serve.page.view import WAIT_MS, NewView, View, needs_chromium
+from serve.page.view import UNREACHABLE, WAIT_MS, NewView, View, needs_chromium
 from serve.results_folders import certified, certify_bits, certify_digits, write_images, write_results
 
 from ellzero.smoothing.data.loading import load_data
@@ -134,7 +136,9 @@ def test_the_inputs_are_shown_beside_their_votes(panel: View, results_service: s
     panel.at("runs-selected").select_option(DIGITS)
     expect(panel.page.locator("#inputs-table canvas")).to_have_count(12, timeout=WAIT_MS)
     listed = httpx2.get(f"{results_service}/v1/results/inputs", params={"name": DIGITS, "limit": 12}).json()["rows"]
-    assert column(panel, "Votes") == [f"{row['count']:,} / {row['drawn']:,}" for row in listed]
+    assert column(panel, "Votes") == [
+        f"{row['count']:,} / {row['drawn']:,}, {len(row['looks'])} looks" for row in listed
+    ]
     assert column(panel, "Radius") == ["abstain" if row["radius"] is None else str(row["radius"]) for row in listed]
     assert column(panel, "Class") == [str(row["label"]) for row in listed]
     pixels = panel.evaluate(
@@ -256,6 +260,58 @@ def test_a_run_in_progress_grows_when_it_is_read_again(panel: View, folder: Path
         file.unlink()
     panel.at("runs-reload").click()
     expect(panel.page.locator("#runs-rows tr", has_text="growing")).to_have_count(0)
+
+
+def test_a_run_that_breaks_is_named_and_leaves_no_old_numbers(panel: View, folder: Path) -> None:
+    """Its name is shown as it is, whatever it looks like."""
+    name = "a <b>bold</b> & name"
+    for other in ("colour", "bits", "digits/alpha-0.8"):
+        tick(panel, other)
+    write_results(folder / "breaking" / name, [(0, certified(0, 1))])
+    (part,) = (folder / "breaking").rglob("part-*")
+    content = part.read_bytes()
+    panel.at("runs-reload").click()
+    tick(panel, f"breaking/{name}")
+    panel.says("runs-summary", f"breaking/{name}; r from 0")
+    assert panel.page.locator("#runs-chart .legendtext").all_text_contents() == [DIGITS, f"breaking/{name}"]
+    panel.expected.add(422)
+    part.write_bytes(content[:100])
+    panel.at("runs-selected").select_option(f"breaking/{name}")
+    panel.says("runs-note", f"the results breaking/{name} cannot be read: {part.name} is damaged")
+    panel.says("inputs-note", f"the results breaking/{name} cannot be read: {part.name} is damaged")
+    expect(panel.at("runs-columns")).to_be_hidden()
+    expect(rows(panel)).to_have_count(0)
+    tick(panel, f"breaking/{name}")
+    expect(panel.at("runs-columns")).to_be_visible()
+    panel.shows("runs-note", "")
+    panel.shows("inputs-status", "1 – 12 of 30")
+    shutil.rmtree(folder / "breaking")
+
+
+def test_a_list_that_cannot_be_read_is_explained(panel: View) -> None:
+    """In the place of numbers that may be out of date."""
+    panel.expected.add(UNREACHABLE)
+    listing = re.compile(r"/v1/results\??$")
+    panel.page.route(listing, lambda route: route.abort("connectionrefused"))
+    panel.at("runs-reload").click()
+    expect(panel.at("runs-body")).to_be_hidden()
+    expect(panel.at("runs-text")).not_to_contain_text("ACC@r")
+    expect(panel.at("runs-text")).not_to_be_empty()
+    panel.page.unroute(listing)
+    panel.at("runs-reload").click()
+    expect(rows(panel).first).to_be_visible()
+
+
+def test_the_interval_around_a_rounded_mean_has_the_computed_one(panel: View, results_service: str) -> None:
+    for run in httpx2.get(f"{results_service}/v1/results").json()["results"]:
+        if run["mean_radius_error"] is None:
+            continue
+        cell = panel.page.locator("#runs-rows tr", has_text=run["name"]).first.locator("td").first
+        mean, error = (Decimal(number) for number in cell.inner_text().split(" ± "))
+        low, high = (Decimal(run["mean_radius"]) + sign * Decimal(run["mean_radius_error"]) for sign in (-1, 1))
+        rounding = Decimal("1e-9")  # of floats
+        assert mean - error <= low + rounding
+        assert high - rounding <= mean + error
 
 
 def test_axe_finds_nothing_beside_results(new_view: NewView, results_service: str) -> None:

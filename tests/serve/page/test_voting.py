@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,13 @@ def test_a_radius_is_the_one_that_the_library_gives(voting: View, models: Path, 
     assert tuple(counts) == result.counts
     assert f"{result.drawn:,} of 3,000 votes" in text
     assert (f"in {len(result.looks)} looks" in text) is (stopping == "staged")
+    if stopping == "staged":
+        voting.page.locator("#voting-looks summary").click()
+        cells = [row.locator("td").all_inner_texts() for row in voting.page.locator("#voting-looks tbody tr").all()]
+        shown = [(int(n.replace(",", "")), int(count.replace(",", ""))) for n, count, _ in cells]
+        assert shown == [(look.n, look.count) for look in result.looks]
+        for (*_, share), look in zip(cells, result.looks, strict=True):
+            assert look.failure <= Fraction(share) <= look.failure * Fraction(102, 100)
     # Cut and not rounded: the page must not claim more than was proved.
     voting.says("voting-verdict", f"its probability is at least {Decimal(result.lower_bound):.20f}"[:-16] + "…")
 

@@ -1,5 +1,6 @@
 """The results of a service are those of its folder now: runs that begin, grow, are damaged, repaired or removed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,18 @@ def test_without_a_folder_there_are_no_results() -> None:
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="results must be an existing folder"):
         ResultsRegistry(str(tmp_path / "missing")).check()
+
+
+def test_results_of_other_kinds_are_neither_listed_nor_called_damaged(tmp_path: Path) -> None:
+    """A folder of `ellzero reproduce mnist` has searches, and images that are no bits, beside its certificates."""
+    for name, change in (("searches", {"kind": "search"}), ("grey", {"certificate": "none"}), ("run", {})):
+        write_results(tmp_path / name, [(0, certified(0, 1))])
+        description = tmp_path / name / "run.json"
+        description.write_text(json.dumps(json.loads(description.read_text()) | change))
+    registry = ResultsRegistry(str(tmp_path))
+    for _ in range(2):  # the second time from memory
+        answer = registry.list_results()
+        assert [one.name for one in answer.results] == ["run"]
+        assert answer.unusable == []
+    with pytest.raises(HttpProblem, match="grey holds no certificates: none"):
+        registry.find("grey")

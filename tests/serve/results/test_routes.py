@@ -1,6 +1,7 @@
 """Results over HTTP: what `ellzero report` says, the inputs that were certified, and one clear problem otherwise."""
 
 import json
+from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from command_line import Ellzero
 from serve.results_folders import certified, write_results
 from serve.running import Running
 
+from ellzero.certificates import Noise, Votes, radius_from_votes
 from ellzero.smoothing.runs.result_store import ResultStore
 
 DIGITS = "digits/alpha-0.9"
@@ -70,9 +72,15 @@ def test_inputs_are_the_rows_of_the_folder_page_by_page(served_results: Running,
         listed += answer["rows"]
     assert len(listed) == 30
     for row, there in zip(listed, table, strict=True):
-        assert {
-            name: row[name] for name in ("index", "label", "radius", "count", "drawn", "counts", "lower_bound")
-        } == {name: there[name] for name in ("index", "label", "radius", "count", "drawn", "counts", "lower_bound")}
+        assert {name: row[name] for name in ("index", "label", "radius", "count", "drawn", "lower_bound")} == {
+            name: there[name] for name in ("index", "label", "radius", "count", "drawn", "lower_bound")
+        }
+        # Each look with its share of the failure, so that a reader can compute the certificate again.
+        votes = [Votes(look["count"], look["n"], look["failure"]) for look in row["looks"]]
+        assert [(each.n, each.count) for each in votes] == [(look["n"], look["count"]) for look in there["looks"]]
+        radii = [radius_from_votes(Noise(1, "0.9"), each, 64) for each in votes]
+        assert row["radius"] == max((radius for radius in radii if radius is not None), default=None)
+        assert sum(each.failure for each in votes) <= Fraction(1, 1000)
     largest = read(served_results, "results/inputs", name=DIGITS, sort="-radius", limit=1)["rows"][0]["radius"]
     assert largest == max(row["radius"] or 0 for row in table)
 

@@ -1,5 +1,6 @@
 """The inputs of a run are those that it certified, or the reason says why they are not shown."""
 
+import json
 import os
 from pathlib import Path
 
@@ -97,3 +98,33 @@ def test_data_that_is_larger_than_memory_should_be_is_not_unpacked(
     size = os.path.getsize(tmp_path / "images.npz")
     monkeypatch.setattr(module, "_MOST_BYTES", size // 2)
     assert "the service reads at most" in str(RunDataCache().find(run))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"uri": "bad\0name.npz"}, "source.json names data that cannot be loaded: "),
+        ({"uri": "\ud800.npz"}, "source.json names data that cannot be loaded: "),
+        ({"uri": "new\nline.npz"}, r"new\nline.npz does not exist"),
+        ({"uri": "/dev/null"}, "null is neither a file nor a folder"),
+        ({"shuffle": 10**40}, "source.json names data that cannot be loaded: "),
+        ({"k": "many"}, "source.json is damaged: k is 'many'"),
+        ({"more": "x" * 2**16}, "source.json has more than 65,536 bytes"),
+    ],
+)
+def test_what_is_wrong_with_a_source_is_one_line_that_names_the_file(
+    tmp_path: Path, change: dict[str, object], reason: str
+) -> None:
+    run = make_run(tmp_path, write_images(tmp_path / "images.npz"))
+    description = tmp_path / "run" / "source.json"
+    description.write_text(json.dumps(json.loads(description.read_text()) | change))
+    found = RunDataCache().find(run)
+    assert isinstance(found, str)
+    assert found.startswith(reason)
+    assert found.isprintable()
+
+
+def test_a_source_that_never_ends_is_not_read(tmp_path: Path) -> None:
+    run = make_run(tmp_path, None)
+    os.mkfifo(tmp_path / "run" / "source.json")
+    assert "its folder has no source.json" in str(RunDataCache().find(run))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from starlette.testclient import TestClient
 
 from ellzero.core.errors import InvalidInput
 from ellzero.serve import ServeSettings, create_app
+from ellzero.serve.results import service as module
+from ellzero.serve.results.certified_run import CertifiedRun
+from ellzero.serve.results.run_data import RunData, RunDataCache
 
 WITHOUT_TORCH = """
 import sys
@@ -60,3 +64,28 @@ def test_inputs_that_are_too_large_are_listed_and_not_shown(tmp_path: Path) -> N
         assert answer["rows"]
         assert answer["unavailable"] == "an input has 1,080,000 numbers, and at most 1,048,576 are shown"
         assert client.get("/v1/results/input?name=run&index=0").status_code == 404
+
+
+def test_a_list_of_inputs_does_not_wait_for_a_data_set_that_loads_slowly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does anything else of the service: data sets load in a thread of their own."""
+    source, may_load = write_images(tmp_path / "images.npz"), threading.Event()
+    write_results(tmp_path / "results" / "run", [(0, certified(0, 1))], source=source)
+    find = RunDataCache.find
+
+    def find_slowly(cache: RunDataCache, run: CertifiedRun) -> RunData | str:
+        assert may_load.wait(timeout=60)
+        return find(cache, run)
+
+    monkeypatch.setattr(RunDataCache, "find", find_slowly)
+    monkeypatch.setattr(module, "_PATIENCE", 0.1)
+    with TestClient(create_app(ServeSettings(results=str(tmp_path / "results"), log_level="error"))) as client:
+        for _ in range(3):
+            answer = client.get("/v1/results/inputs?name=run").json()
+            assert [row["index"] for row in answer["rows"]] == [0]
+            assert answer["unavailable"] == "their data set is still being loaded; read again in a while"
+        assert client.get("/").status_code == 200
+        may_load.set()
+        monkeypatch.setattr(module, "_PATIENCE", 60)
+        assert client.get("/v1/results/inputs?name=run").json()["shape"] == [3, 2, 2]

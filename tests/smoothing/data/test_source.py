@@ -50,7 +50,7 @@ def test_a_damaged_description_is_refused(change: dict[str, Any], message: str) 
 
 @pytest.mark.parametrize("description", [None, [], "digits", {}, {"uri": "digits", "split": "test"}])
 def test_what_is_no_description_is_refused(description: object) -> None:
-    with pytest.raises(BadData, match="the description of the data is damaged"):
+    with pytest.raises(BadData, match="source.json is damaged"):
         DataSource.of(description)
 
 

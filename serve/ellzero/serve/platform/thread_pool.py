@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from time import monotonic
@@ -37,9 +37,11 @@ class ThreadPool:
         except Stopped:
             raise self._make_timeout_problem() from None
 
-    async def run_aside(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Run work that loads something in a thread of its own. It goes on after the request's deadline."""
-        return await self._wait(asyncio.to_thread(work, *arguments))
+    async def run_aside(self, work: Callable[..., T], *arguments: Any, threads: Executor | None = None) -> T:
+        """Run work that loads something in a thread of its own, or in ``threads``. It goes on after the deadline."""
+        if threads is None:
+            return await self._wait(asyncio.to_thread(work, *arguments))
+        return await self._wait(asyncio.get_running_loop().run_in_executor(threads, work, *arguments))
 
     async def run_once(
         self, key: Hashable, have: Callable[[], bool], begin: Callable[[], None], work: Callable[[], None]

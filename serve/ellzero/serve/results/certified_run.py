@@ -10,22 +10,27 @@ from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from ellzero.core.errors import BadResults, StorageFailed
+from ellzero.core.numbers import read_failure
 from ellzero.core.part_store import RUN_MANIFEST, PartStore
-from ellzero.core.schemas import CertifiedInput, CertifiedShare, ReportAnswer, ResultsInfo
+from ellzero.core.schemas import CertificateLook, CertifiedInput, CertifiedShare, ReportAnswer, ResultsInfo
 from ellzero.core.text import escape_line
 from ellzero.smoothing.noise.registry import describe_noise
 from ellzero.smoothing.runs.metrics import Outcome, summarize
-from ellzero.smoothing.runs.result_store import ResultStore
+from ellzero.smoothing.runs.result_store import SCHEMA as VOTES_SCHEMA, ResultStore
 from ellzero.trees.result_schema import KIND, SCHEMA
 
 ORDERS = ("index", "label", "prediction", "radius", "count", "drawn", "lower_bound")
 _MOST_EXACT = 2**53  # integers beyond it are rounded by some readers of JSON
 _MOST_INPUTS = 2_000_000
 _MOST_CHARACTERS = 2_000
-_COLUMNS = ["index", "label", "prediction", "radius", "selected", "count", "drawn", "counts", "lower_bound", "d"]
+_MOST_BYTES = 2**20  # of a run.json
+_COLUMNS = [
+    *("index", "label", "prediction", "radius", "selected", "count", "drawn"),
+    *("lower_bound", "upper_bound", "looks", "d"),
+]
 
 
 class _Model(BaseModel):
@@ -47,9 +52,17 @@ class _VotesRun(BaseModel):
     model: _Model
     data: _Data
     noise: dict[str, Any]
-    n: Annotated[int, Field(ge=1)]
+    n: Annotated[int, Field(ge=1, le=_MOST_EXACT)]
     failure: str
     stopping: str
+    looks: list[tuple[int, str]] = []  # of the plan, each with its share of the failure
+
+    @field_validator("failure")
+    @classmethod
+    def check_failure(cls, failure: str) -> str:
+        """A page says with what confidence certificates hold."""
+        read_failure(failure)
+        return failure
 
 
 class _TreesRun(BaseModel):
@@ -61,11 +74,15 @@ class _TreesRun(BaseModel):
     noise: dict[str, Any]
 
 
+class OtherResults(BadResults):
+    """A folder with results of another kind than certificates, in which nothing is wrong."""
+
+
 class CertifiedRun:
     """A run and the inputs that have a result, in the order of their indices."""
 
     def __init__(self, name: str, path: Path) -> None:
-        """Read a folder. `BadResults` says what is wrong with it."""
+        """Read a folder. `BadResults` says what is wrong with it, `OtherResults` what it holds instead."""
         self.name, self.path = name, path
         manifest = _read_manifest(path)
         described = _describe(path, manifest)
@@ -73,6 +90,7 @@ class CertifiedRun:
         self.data_digest = described.data.sha256
         self.rows = _read_rows(path, self.by_votes)
         self._manifest = manifest
+        self._failures = dict(described.looks) if isinstance(described, _VotesRun) else {}
         self._outcomes = [
             Outcome(*row)
             for row in zip(*(self.rows[name].to_pylist() for name in ("label", "prediction", "radius")), strict=True)
@@ -104,7 +122,25 @@ class CertifiedRun:
         keys = pa.table({"value": pc.fill_null(self.rows[order], -1), "index": self.rows["index"]})
         direction = "descending" if descending else "ascending"
         indices = pc.sort_indices(keys, sort_keys=[("value", direction), ("index", "ascending")])
-        return [_make_input(row) for row in self.rows.take(indices[offset : offset + limit]).to_pylist()]
+        return [self._make_input(row) for row in self.rows.take(indices[offset : offset + limit]).to_pylist()]
+
+    def _make_input(self, row: Mapping[str, Any]) -> CertifiedInput:
+        abstains = row["radius"] is None
+        return CertifiedInput(
+            index=row["index"],
+            label=row["label"],
+            prediction=None if abstains else row["prediction"],
+            radius=row["radius"],
+            selected=None if row["selected"] < 0 else row["selected"],
+            count=row["count"],
+            drawn=row["drawn"],
+            lower_bound=row["lower_bound"],
+            upper_bound=row["upper_bound"],
+            looks=[
+                CertificateLook(n=look["n"], failure=self._failures.get(look["n"], "unknown"), count=look["count"])
+                for look in row["looks"] or ()
+            ],
+        )
 
     def _summarize(self, described: "_VotesRun | _TreesRun") -> ResultsInfo:
         report = summarize(self._outcomes, 0) if self._outcomes else None
@@ -127,6 +163,8 @@ class CertifiedRun:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     try:
+        if (path / RUN_MANIFEST).stat().st_size > _MOST_BYTES:
+            raise BadResults(str(path / RUN_MANIFEST), f"has more than {_MOST_BYTES:,} bytes")
         manifest = ResultStore(str(path)).manifest()
     except (RecursionError, TypeError) as error:
         raise BadResults(str(path / RUN_MANIFEST), "is damaged") from error
@@ -139,11 +177,11 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 def _describe(path: Path, manifest: Mapping[str, Any]) -> "_VotesRun | _TreesRun":
     if manifest.get("kind") not in (None, KIND):
-        raise BadResults(
+        raise OtherResults(
             str(path), f"holds results of another kind than certificates: {_escape(str(manifest['kind']))}"
         )
     if "certificate" in manifest:
-        raise BadResults(str(path), f"holds no certificates: {_escape(str(manifest['certificate']))}")
+        raise OtherResults(str(path), f"holds no certificates: {_escape(str(manifest['certificate']))}")
     kind = _TreesRun if manifest.get("kind") == KIND else _VotesRun
     try:
         described = kind.model_validate(manifest)
@@ -159,10 +197,11 @@ def _describe(path: Path, manifest: Mapping[str, Any]) -> "_VotesRun | _TreesRun
 def _read_rows(path: Path, by_votes: bool) -> pa.Table:
     store = ResultStore(str(path)) if by_votes else PartStore(str(path), SCHEMA)
     try:
-        present = len(store.present())
-        if present > _MOST_INPUTS:
-            raise BadResults(str(path), f"has {present:,} inputs, and at most {_MOST_INPUTS:,} are read into memory")
-        table = store.table() if present else store.schema.empty_table()
+        claimed = store.count_claimed()
+        if claimed > _MOST_INPUTS:
+            raise BadResults(str(path), f"has {claimed:,} inputs, and at most {_MOST_INPUTS:,} are read into memory")
+        columns = [name for name in _COLUMNS if name in store.schema.names] if by_votes else None
+        table = store.table(columns) if claimed else store.schema.empty_table()
         return (table if by_votes else _add_votes(table)).select(_COLUMNS)
     except StorageFailed as error:
         raise BadResults(str(path), f"cannot be read: {error.reason}") from error
@@ -178,8 +217,9 @@ def _add_votes(table: pa.Table) -> pa.Table:
         "selected": pa.array(predictions, pa.int32()),
         "count": pa.array([0] * len(table), pa.int64()),
         "drawn": pa.array([0] * len(table), pa.int64()),
-        "counts": pa.array([[]] * len(table), pa.list_(pa.int64())),
         "lower_bound": pa.array(bounds, pa.float64()),
+        "upper_bound": pa.nulls(len(table), pa.float64()),
+        "looks": pa.nulls(len(table), VOTES_SCHEMA.field("looks").type),
     }
     for name, column in columns.items():
         table = table.append_column(name, column)
@@ -194,21 +234,6 @@ def _bound(prediction: int, low: Sequence[float], high: Sequence[float]) -> floa
         return low[0]
     nearest = 1 - high[0]
     return nearest if Fraction(nearest) <= 1 - Fraction(high[0]) else math.nextafter(nearest, 0)
-
-
-def _make_input(row: Mapping[str, Any]) -> CertifiedInput:
-    abstains = row["radius"] is None
-    return CertifiedInput(
-        index=row["index"],
-        label=row["label"],
-        prediction=None if abstains else row["prediction"],
-        radius=row["radius"],
-        selected=None if row["selected"] < 0 else row["selected"],
-        count=row["count"],
-        drawn=row["drawn"],
-        counts=row["counts"],
-        lower_bound=row["lower_bound"],
-    )
 
 
 def _keep_exact(value: Any) -> Any:

@@ -11,7 +11,7 @@ from ellzero.core.cancellation import check_cancelled
 from ellzero.core.errors import BadResults, InvalidInput
 from ellzero.core.schemas import ResultsAnswer, ResultsInfo, UnusableResults
 from ellzero.serve.platform.problems import HttpProblem
-from ellzero.serve.results.certified_run import CertifiedRun
+from ellzero.serve.results.certified_run import CertifiedRun, OtherResults
 from ellzero.serve.results.folders import FoundFolders, Signature, find_folders, is_results_folder, sign_folder
 
 _LOG = logging.getLogger(__name__)
@@ -20,10 +20,11 @@ _MOST_BYTES = 256 * 2**20  # of inputs in memory, for all runs together
 
 @dataclass(frozen=True)
 class ResultsSummary:
-    """What a folder amounted to when it had these files: a run, or the reason why it cannot be read."""
+    """What a folder amounted to when it had these files: a run, or the reason why it cannot be read; None if its
+    results are of another kind, which the service does not show."""
 
     signature: Signature
-    outcome: ResultsInfo | str
+    outcome: ResultsInfo | str | None
 
 
 class ResultsRegistry:
@@ -34,7 +35,7 @@ class ResultsRegistry:
         self._paths: dict[str, Path] = {}
         self._summaries: dict[Path, ResultsSummary] = {}
         self._runs: LRUCache[tuple[Path, Signature], CertifiedRun] = LRUCache(_MOST_BYTES, _count_bytes)
-        self._lock = Lock()
+        self._lock, self._reading = Lock(), Lock()
 
     def check(self) -> None:
         """Raise unless the folder exists."""
@@ -65,7 +66,10 @@ class ResultsRegistry:
             path = self._search(self._root).paths.get(name)
         if path is None:
             raise HttpProblem(404, "there are no results of this name; /v1/results lists all", field="name")
-        run = self._read(name, path)
+        try:
+            run = self._read(name, path)
+        except OtherResults as other:
+            raise HttpProblem(404, f"{name} {other.reason}", field="name") from None
         if isinstance(run, str):
             raise HttpProblem(422, f"the results {name} cannot be read: {run}", "results-unusable", field="name")
         if not run.info.inputs:
@@ -77,7 +81,7 @@ class ResultsRegistry:
         self._paths = found.paths
         return found
 
-    def _look(self, name: str, path: Path) -> ResultsInfo | str:
+    def _look(self, name: str, path: Path) -> ResultsInfo | str | None:
         """Return the summary of a folder, from memory if its files are still the same."""
         try:
             signature = sign_folder(path)
@@ -86,8 +90,11 @@ class ResultsRegistry:
         known = self._summaries.get(path)
         if known is not None and known.signature == signature:
             return known.outcome
-        run = self._read(name, path)
-        outcome = run if isinstance(run, str) else run.info
+        try:
+            run = self._read(name, path)
+            outcome = run if isinstance(run, str) else run.info
+        except OtherResults:
+            outcome = None
         if isinstance(outcome, str):
             _LOG.warning("the results %s cannot be read: %s", name, outcome)
         with self._lock:
@@ -95,14 +102,17 @@ class ResultsRegistry:
         return outcome
 
     def _read(self, name: str, path: Path) -> CertifiedRun | str:
-        """Return the run in a folder, or the reason why it cannot be read."""
+        """Return the run in a folder, or the reason why it cannot be read. One folder is read at a time."""
         try:
             key = path, sign_folder(path)
-            with self._lock:
-                run = self._runs.get(key)
-            if run is None:
-                run = CertifiedRun(name, path)
-                self._keep(key, run)
+            with self._reading:
+                with self._lock:
+                    run = self._runs.get(key)
+                if run is None:
+                    run = CertifiedRun(name, path)
+                    self._keep(key, run)
+        except OtherResults:
+            raise
         except BadResults as error:
             place = Path(error.place)
             return error.reason if place == path else f"{place.name} {error.reason}"

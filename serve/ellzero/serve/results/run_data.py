@@ -5,13 +5,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import TypeAlias
 from zipfile import BadZipFile, ZipFile
 
 from cachetools import LRUCache
 
 from ellzero.core.errors import EllzeroError
+from ellzero.core.text import escape_line, first_line
 from ellzero.serve.results.certified_run import CertifiedRun
 from ellzero.serve.results.folders import Signature, sign_folder
 from ellzero.smoothing.data.datasets import ArrayData, DataSet, Levels, ReorderedData
@@ -19,11 +19,12 @@ from ellzero.smoothing.data.folders import ImageFolder
 from ellzero.smoothing.data.loading import DIGITS
 from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData
-from ellzero.smoothing.runs.result_store import ResultStore
+from ellzero.smoothing.runs.result_store import SOURCE, ResultStore
 
 _LOG = logging.getLogger(__name__)
 _MOST_BYTES = 512 * 2**20  # of data sets in memory, together
 _BYTES_OF_FILE = 300  # of one that is read when it is needed: its path, size and time
+_MOST_DESCRIPTION = 2**16  # bytes of a source.json
 _FEATURES = "a tree or forest was certified on features, not on images"
 _NO_SOURCE = "its folder has no source.json, which says where the data is; the same ellzero certify writes it"
 
@@ -56,31 +57,35 @@ class RunData:
 
 
 class RunDataCache:
-    """The data sets of runs, loaded on first use."""
+    """The data sets of runs, loaded on first use. For one thread at a time."""
 
     def __init__(self) -> None:
         self._loaded: LRUCache[tuple[DataSource, Signature, str], RunData] = LRUCache(_MOST_BYTES, _count_bytes)
-        self._loading = Lock()
 
     def find(self, run: CertifiedRun) -> RunData | str:
         """Return the data set of a run, or the reason why its inputs cannot be shown."""
         if not run.by_votes:
             return _FEATURES
         try:
+            file = run.path / SOURCE
+            if not file.is_file():
+                return _NO_SOURCE
+            if file.stat().st_size > _MOST_DESCRIPTION:
+                raise BadData(str(file), f"has more than {_MOST_DESCRIPTION:,} bytes")
             source = ResultStore(str(run.path)).source()
             if source is None:
                 return _NO_SOURCE
             key = source, _sign(source.uri), run.data_digest
-            with self._loading:  # one at a time: two would need the memory of both
-                if key not in self._loaded:
-                    self._load(key)
-                return self._loaded[key]
+            if key not in self._loaded:
+                self._load(key)
+            return self._loaded[key]
         except BadData as error:
-            reason = f"{Path(error.place).name} {error.reason}"
+            reason = f"{Path(error.place).name or error.place} {error.reason}"
         except OSError as error:
-            reason = f"its data cannot be read: {error.strerror or type(error).__name__}"
-        except EllzeroError as error:
-            reason = str(error)
+            reason = f"{Path(str(error.filename or SOURCE)).name} cannot be read: {error.strerror or first_line(error)}"
+        except (EllzeroError, ValueError, OverflowError) as error:
+            reason = f"{SOURCE} names data that cannot be loaded: {first_line(error)}"
+        reason = escape_line(reason)
         _LOG.warning("the inputs of %s cannot be shown: %s", run.name, reason)
         return reason
 
@@ -116,6 +121,8 @@ def _sign(uri: str) -> Signature:
     if uri == DIGITS or "://" in uri:
         return ()
     path = Path(uri)
+    if not path.is_dir() and path.exists() and not path.is_file():
+        raise BadData(uri, "is neither a file nor a folder")
     return sign_folder(path) if path.is_dir() else ((path.name, *_sign_file(path)),)
 
 

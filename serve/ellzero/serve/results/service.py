@@ -1,5 +1,8 @@
 """The results of runs over HTTP: read from their folders in threads, and never written."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -19,6 +22,8 @@ from ellzero.serve.results.run_data import RunData, RunDataCache, RunInput
 from ellzero.serve.settings import ServeSettings
 from ellzero.smoothing.errors import BadData
 
+_PATIENCE = 3.0  # seconds that a list of inputs waits for how they can be shown
+_LOADING = "their data set is still being loaded; read again in a while"
 _MOST_NUMBERS = 2**20  # of an input that is shown
 
 
@@ -27,10 +32,16 @@ class ResultsService:
 
     def __init__(self, settings: ServeSettings, pool: ThreadPool) -> None:
         self._registry, self._data, self._pool = ResultsRegistry(settings.results), RunDataCache(), pool
+        # One at a time, since two would need the memory of both; and in no thread that other requests need.
+        self._loader = ThreadPoolExecutor(1, "ellzero-data")
 
     def load(self) -> None:
         """Check that the folder of results exists. Results are read when they are asked for."""
         self._registry.check()
+
+    def close(self) -> None:
+        """Drop what waits to be loaded."""
+        self._loader.shutdown(wait=False, cancel_futures=True)
 
     async def results(self) -> ResultsAnswer:
         """Return the runs, and the folders that cannot be read with the reason."""
@@ -43,16 +54,20 @@ class ResultsService:
     async def inputs(self, request: CertifiedInputsRequest) -> CertifiedInputsAnswer:
         """Return some of a run's inputs, in the order that the request asks for."""
         run, rows = await self._pool.run(self._list_rows, request)
-        # Data sets load outside of the pool, and once they are in memory the next request has them.
-        found = await self._pool.run_aside(self._data.find, run)
+        found: RunData | str = _LOADING
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):  # it goes on loading, and the next request has it
+                found = await self._find_data(run)
         shown = _describe_data(found)
         return CertifiedInputsAnswer(name=run.name, rows=rows, total=run.info.inputs, offset=request.offset, **shown)
 
     async def input(self, request: InputRequest) -> RunInput:
         """Return one of a run's inputs itself."""
         run = await self._pool.run(self._registry.find, request.name)
-        found = await self._pool.run_aside(self._data.find, run)
-        return await self._pool.run(_read_input, found, request)
+        return await self._pool.run(_read_input, await self._find_data(run), request)
+
+    async def _find_data(self, run: CertifiedRun) -> RunData | str:
+        return await self._pool.run_aside(self._data.find, run, threads=self._loader)
 
     def _list_rows(self, request: CertifiedInputsRequest) -> tuple[CertifiedRun, list[CertifiedInput]]:
         run = self._registry.find(request.name)

@@ -10,7 +10,7 @@ from ellzero.smoothing.data.datasets import DataSet, ReorderedData, binarize, ho
 from ellzero.smoothing.data.loading import DIGITS, load_data
 from ellzero.smoothing.errors import BadData
 
-_PLACE = "the description of the data"
+_PLACE = "source.json"
 _TYPES = {
     "uri": str,
     "split": str,

@@ -4,6 +4,7 @@ Loads torch only to make a noise.
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ellzero.core.errors import InvalidInput
@@ -46,5 +47,13 @@ def describe_noise(description: Mapping[str, Any]) -> str:
         return f"the noise for bits on grey levels 0..{int(description['levels']) - 1}, α = {description['alpha']}"
     if description["family"] != "discrete":
         name = "sigma" if description["family"] == "gaussian" else "gamma"
-        return f"{description['family']} noise, {'σ' if name == 'sigma' else 'γ'} = {description[name]}"
+        amount = _shorten(description[name])
+        return f"{description['family']} noise, {'σ' if name == 'sigma' else 'γ'} = {amount}"
     return f"K = {description['k']}, α = {description['alpha']} per {description['unit']}"
+
+
+def _shorten(fraction: str) -> str:
+    """A fraction as a decimal, if it is one of a double's digits."""
+    exact = Fraction(fraction)
+    decimal = repr(float(exact))
+    return decimal if Fraction(decimal) == exact else fraction

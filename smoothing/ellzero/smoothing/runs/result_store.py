@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData
 from ellzero.smoothing.results import Certified
 
-_SOURCE = "source.json"
+SOURCE: Final = "source.json"
 SCHEMA = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),
@@ -48,16 +48,16 @@ class ResultStore(PartStore):
 
     def write_source(self, source: DataSource) -> None:
         """Write where the inputs come from, for those who want to look at them. Results do not depend on it."""
-        self.folder.write(_SOURCE, json.dumps(source.describe(), indent=1).encode() + b"\n")
+        self.folder.write(SOURCE, json.dumps(source.describe(), indent=1).encode() + b"\n")
 
     def source(self) -> DataSource | None:
         """Where the inputs come from; None if the folder does not say. `BadData` if its file is damaged."""
         try:
-            description = json.loads(self.folder.read(_SOURCE))
+            description = json.loads(self.folder.read(SOURCE))
         except FileNotFoundError:
             return None
         except (ValueError, RecursionError) as error:
-            raise BadData(_SOURCE, "is damaged: it is not JSON") from error
+            raise BadData(SOURCE, "is damaged: it is not JSON") from error
         return DataSource.of(description)
 
 

@@ -18,7 +18,7 @@ export function buildTraces(series, marks, { style, getColour }) {
     x: rows.map((row) => row.r),
     y: rows.map((row) => row.share),
     text: rows.map((row) => `${formatShare(row.share)} (${formatShare(row.low, Math.floor)} – ${formatShare(row.high, Math.ceil)})`),
-    name: shorten(name),
+    name: escapeMarkup(shorten(name)),
     mode: rows.length > 40 ? "lines" : "lines+markers",
     hovertemplate: "ACC@%{x}: %{text}<extra></extra>",
     ...style(s),
@@ -55,6 +55,9 @@ function outlineBand(rows) {
   const points = [...upper, ...lower.reverse()];
   return { x: points.map(([x]) => x), y: points.map(([, y]) => y) };
 }
+
+/** Plotly takes tags in a name for markup, and folders can have any name. */
+const escapeMarkup = (name) => name.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 const MOST_CHARACTERS = 40; // of a name beside the curves; its end tells more than its beginning
 const shorten = (name) => (name.length > MOST_CHARACTERS ? `…${name.slice(1 - MOST_CHARACTERS)}` : name);

@@ -18,6 +18,9 @@ const MOST_CHARACTERS = 24; // of a class's name
 /** Whether the inputs of an answer of /v1/results/inputs can be drawn. */
 export const canDraw = ({ shape, unavailable }) => unavailable === null && readImageShape(shape) !== null;
 
+/** The caption of a run's table. */
+export const captionInputs = (name) => `Inputs of ${name}`;
+
 /** The order that a click on a column's header asks for. */
 export function turnOrder(column, sort) {
   const first = COLUMNS.find(({ order }) => order === column).isLargestFirst ? `-${column}` : column;
@@ -32,7 +35,7 @@ export function renderInputs(answer, sort, byVotes) {
   const head = el("tr", {}, withPictures ? el("th", { scope: "col", className: "picture" }, "Input") : null, ...columns.map((column) => renderHeader(column, sort)));
   const nameClass = (label) => shorten(answer.class_names[label] ?? String(label));
   const body = answer.rows.map((row) => renderRow(row, columns, withPictures, nameClass));
-  const caption = el("caption", {}, `Inputs of ${answer.name}`);
+  const caption = el("caption", {}, captionInputs(answer.name));
   return el("table", {}, caption, el("thead", {}, head), el("tbody", {}, ...body));
 }
 
@@ -51,7 +54,7 @@ function renderRow(row, columns, withPictures, nameClass) {
     label: el("td", {}, nameClass(row.label)),
     prediction: renderPrediction(row, nameClass),
     radius: el("td", {}, row.radius === null ? "abstain" : formatInteger(row.radius)),
-    count: el("td", {}, `${formatInteger(row.count)} / ${formatInteger(row.drawn)}`),
+    count: el("td", {}, `${formatInteger(row.count)} / ${formatInteger(row.drawn)}${describeLooks(row.looks)}`),
     lower_bound: el("td", {}, cutProbability(row.lower_bound)),
   };
   const picture = withPictures ? el("td", { className: "picture" }) : null;
@@ -59,6 +62,8 @@ function renderRow(row, columns, withPictures, nameClass) {
   element.dataset.index = String(row.index);
   return element;
 }
+
+const describeLooks = ({ length }) => (length ? `, ${length} ${length === 1 ? "look" : "looks"}` : "");
 
 function renderPrediction({ prediction, label }, nameClass) {
   if (prediction === null) return el("td", {}, "–");

@@ -5,7 +5,9 @@ const STEPS = 1000; // tenths of a percent
 /** "39.5 %"; `round` is Math.floor for a lower end, Math.ceil for an upper one. */
 export const formatShare = (share, round = Math.round) => `${(round(share * STEPS) / 10).toFixed(1)} %`;
 
-/** "0.415 ± 0.074" for a mean and half of its interval, which is rounded up; only the mean if there is no interval. */
+/** "0.415 ± 0.075" for a mean and half of its interval, so wide that it has the whole interval around the rounded mean. */
 export function formatMean(mean, error) {
-  return error === null ? mean.toFixed(3) : `${mean.toFixed(3)} ± ${(Math.ceil(error * 1000) / 1000).toFixed(3)}`;
+  const shown = mean.toFixed(3);
+  if (error === null) return shown;
+  return `${shown} ± ${(Math.ceil((error + Math.abs(mean - Number(shown))) * 1000) / 1000).toFixed(3)}`;
 }

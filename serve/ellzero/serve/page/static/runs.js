@@ -5,7 +5,7 @@ import * as accuracyFigure from "./accuracy_figure.js";
 import { Chart } from "./chart.js";
 import { announce, byId, el, formatInteger } from "./dom.js";
 import { formatConfidence } from "./exact.js";
-import { canDraw, drawInputs, renderInputs, turnOrder } from "./inputs_table.js";
+import { canDraw, captionInputs, drawInputs, renderInputs, turnOrder } from "./inputs_table.js";
 import { formatMean, formatShare } from "./percent.js";
 import { formatRuns, parseRuns } from "./runs_state.js";
 import { MOST_SERIES } from "./validation.js";
@@ -48,7 +48,10 @@ export const loadRuns = abortPrevious(
     byId("runs-text").textContent = [BANDS, ...notes].filter(Boolean).join(" ");
     if (runs.length) await showRuns();
   },
-  () => (byId("runs").hidden = true),
+  (problem) => {
+    byId("runs-body").hidden = true; // what it shows may be out of date
+    byId("runs-text").textContent = problem.message;
+  },
 );
 
 function showUnusable(unusable) {
@@ -105,12 +108,17 @@ const showReports = abortPrevious(
   async (signal) => {
     const names = listCompared();
     reports = await Promise.all(names.map((name) => get("results/report", { name }, signal)));
+    byId("runs-columns").hidden = false;
+    byId("runs-note").textContent = "";
     const series = extendSeries(reports.map(({ info, accuracy }) => ({ name: info.name, rows: accuracy })));
     byId("runs-summary").textContent = `${names.join("; ")}; r from 0 to ${series[0].rows.length - 1}.`;
     showFacts();
     await chart.draw(series, { selected: names.indexOf(getSelected()) });
   },
-  (problem) => showProblem(problem.message),
+  (problem) => {
+    byId("runs-columns").hidden = true; // curves and facts of another choice
+    byId("runs-note").textContent = problem.message;
+  },
 );
 
 /** All curves up to the same radius: where one ends, nothing is certified beyond. */
@@ -162,7 +170,13 @@ const showInputs = abortPrevious(
     showPage(answer, sort);
     if (canDraw(answer)) await drawInputs(byId("inputs-table"), answer, signal);
   },
-  (problem) => showProblem(problem.message),
+  (problem) => {
+    if (byId("inputs-table").querySelector("caption")?.textContent !== captionInputs(getSelected())) {
+      byId("inputs-table").replaceChildren(); // the inputs of another run
+      byId("inputs-status").textContent = "";
+    }
+    byId("inputs-note").textContent = problem.message;
+  },
 );
 
 function showPage(answer, sort) {
@@ -180,10 +194,6 @@ function showPage(answer, sort) {
 function explainPictures(answer) {
   if (answer.unavailable !== null) return `The inputs themselves cannot be shown: ${answer.unavailable}.`;
   return canDraw(answer) ? "" : `The inputs themselves, of shape ${answer.shape.join(" × ")}, are not images.`;
-}
-
-function showProblem(message) {
-  byId("inputs-note").textContent = message;
 }
 
 function changeState(change) {

@@ -218,7 +218,7 @@ function showOutcome(job) {
 const describeLooks = (looks) => (looks.length ? `, in ${looks.length} ${looks.length === 1 ? "look" : "looks"} of which the best counts` : "");
 const formatSeconds = (seconds) => (seconds < 0.1 ? "under 0.1 s" : `${seconds.toFixed(1)} s`);
 
-function renderCertificate({ radius, prediction, selected, count, lower_bound }, { d, failure, noise }) {
+function renderCertificate({ radius, prediction, selected, count, lower_bound, looks }, { d, failure, noise }) {
   const abstains = radius === null;
   const unit = noise.unit === "pixel" ? "pixel" : "coordinate";
   const value = abstains ? "abstain" : formatInteger(radius);
@@ -229,7 +229,26 @@ function renderCertificate({ radius, prediction, selected, count, lower_bound },
     el("p", { className: abstains ? "big abstain" : "big" }, el("strong", { id: "voting-radius" }, value), label),
     el("p", { id: "voting-meaning" }, explainCertificate(radius, prediction, failure, d, unit)),
     el("p", { className: "sub" }, votes),
+    ...(looks.length ? [renderLooks(looks, failure)] : []),
   ];
+}
+
+/** The looks at the votes, each an ordinary bound by itself. */
+function renderLooks(looks, failure) {
+  const titles = ["Votes", "For the class", "Share of the failure probability"];
+  const rows = looks.map((look) => el("tr", {}, ...[formatInteger(look.n), formatInteger(look.count), formatFailure(look.failure)].map((text) => el("td", {}, text))));
+  const head = el("thead", {}, el("tr", {}, ...titles.map((title) => el("th", { scope: "col" }, title))));
+  const table = el("table", {}, el("caption", {}, `All looks hold together, but for a probability of ${failure}. The shares were fixed before the votes.`), head, el("tbody", {}, ...rows));
+  const summary = el("summary", {}, looks.length === 1 ? "The look" : `The ${looks.length} looks`);
+  const scroll = el("div", { className: "table-scroll", tabIndex: 0, role: "region", ariaLabel: "Looks" }, table);
+  return el("details", { id: "voting-looks" }, summary, scroll);
+}
+
+/** A fraction to three digits, rounded up. */
+function formatFailure(fraction) {
+  const [numerator, denominator = "1"] = fraction.split("/");
+  const [digits, exponent] = ((Number(numerator) / Number(denominator)) * (1 + 1e-15)).toExponential(15).split("e");
+  return `${(Math.ceil(Number(digits) * 100) / 100).toFixed(2)}e${exponent}`;
 }
 
 function explainCertificate(radius, prediction, failure, d, unit) {
