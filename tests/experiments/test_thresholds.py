@@ -154,9 +154,26 @@ def test_lists_are_matched_and_judged_row_by_row(tmp_path: Path) -> None:
         run_thresholds(ExperimentFolder(tmp_path / "other"), other, LOCAL)
 
 
+def test_a_grossly_wrong_row_is_judged_and_other_files_are_left_out_by_name(tmp_path: Path) -> None:
+    """A row far below its threshold is the worst that a list can have, and no reason to say nothing of it."""
+    lists = tmp_path / "lists"
+    lists.mkdir()
+    exact = thresholds(Noise(1, "0.8"), range(9))
+    write_list(lists / "a", [*exact[:6], Decimal("0.5"), *exact[7:]])
+    (lists / "README.md").write_text("The lists of this folder.\n")
+    result = run_thresholds(
+        ExperimentFolder(tmp_path / "out"), ThresholdPlan(quick=True, lists=read_lists(lists)), LOCAL
+    )
+    (row,) = result.table("lists").rows
+    assert row[:5] == ("a", "MNIST, α = 0.80", 9, 8, 0)
+    assert row[6] == 1
+    assert "Left out: README.md holds no rows." in result.notes
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        (b"0\t0.5\n1\t0.875\n1\t0.875\n", "x has more than one row for r = 1"),
         (b"\xff\xfe", "x is not a text file"),
         (b"", "x holds no rows"),
         (b"hello\n", "x is no list of thresholds: line 1 must be a radius and a decimal"),

@@ -1,10 +1,12 @@
 """Lists of thresholds from elsewhere, such as those that the paper's authors published, judged row by row."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from statistics import median
 
 from ellzero.certificates import Noise, threshold_rows
 from ellzero.core.errors import BadResults, InvalidInput
@@ -38,6 +40,19 @@ class JudgedList:
     rows: list[JudgedRow]
 
 
+def judge_lists(files: Mapping[str, bytes]) -> tuple[dict[str, JudgedList], list[str]]:
+    """The lists among these files, judged, and why each other file is none. Raises if there is no list."""
+    judged, left_out = {}, []
+    for name, content in files.items():
+        try:
+            judged[name] = judge_file(name, content)
+        except BadResults as error:
+            left_out.append(str(error))
+            if len(left_out) == len(files):
+                raise
+    return judged, left_out
+
+
 def judge_file(name: str, content: bytes) -> JudgedList:
     """A list beside the exact thresholds of the published setting that it is nearest to."""
     try:
@@ -48,6 +63,8 @@ def judge_file(name: str, content: bytes) -> JudgedList:
         raise BadResults(name, f"is no list of thresholds: {error}") from None
     if not rows:
         raise BadResults(name, "holds no rows")
+    if twice := [r for r, times in Counter(r for r, _ in rows).items() if times > 1]:
+        raise BadResults(name, f"has more than one row for r = {twice[0]}")
     candidates = [(setting, alpha) for setting in SETTINGS for alpha in setting.alphas]
     distances = [_measure_distance(rows, Noise(setting.k, alpha)) for setting, alpha in candidates]
     nearest = min(range(len(candidates)), key=distances.__getitem__)
@@ -58,8 +75,10 @@ def judge_file(name: str, content: bytes) -> JudgedList:
 
 
 def _measure_distance(rows: Sequence[tuple[int, Decimal]], noise: Noise) -> Fraction:
+    """The median over the rows: a few wrong ones, which are to be found, do not hide what a list is about."""
     exact = threshold_rows(noise, [r for r, _ in rows])
-    return max(abs(Fraction(value) - Fraction(row.value)) for (_, value), row in zip(rows, exact, strict=True))
+    distances = [abs(Fraction(value) - Fraction(row.value)) for (_, value), row in zip(rows, exact, strict=True)]
+    return median(distances)
 
 
 def summarize_lists(lists: Mapping[str, JudgedList]) -> ResultTable:

@@ -29,7 +29,7 @@ from ellzero.experiments.published import (
     IMAGENET_K,
 )
 from ellzero.experiments.result import Cell, ExperimentResult, ResultColumn, ResultTable
-from ellzero.experiments.threshold_lists import judge_file, list_judged_rows, summarize_lists
+from ellzero.experiments.threshold_lists import judge_lists, list_judged_rows, summarize_lists
 from ellzero.experiments.threshold_settings import SETTINGS, PublishedSetting
 from ellzero.precompute import lee2019_run
 from ellzero.tables import PaperTable
@@ -98,7 +98,7 @@ class ThresholdPlan:
 
 def run_thresholds(folder: ExperimentFolder, plan: ThresholdPlan, place: Placement) -> ExperimentResult:
     """Compute, compare and write everything. Raises `Inconsistent` if the algorithm and the engine disagree."""
-    judged_lists = {name: judge_file(name, content) for name, content in plan.lists.items()}
+    judged_lists, left_out = judge_lists(plan.lists)
     place.check()
     folder.begin(NAME, plan.config())
     settings = plan.settings()
@@ -140,7 +140,7 @@ def run_thresholds(folder: ExperimentFolder, plan: ThresholdPlan, place: Placeme
         "above_within_bound": sum(row.units > 0 and row.agrees for row in every),
         "disagreeing": len(wrong),
     }
-    notes = _write_notes(plan, every, full, total, len(engine))
+    notes = [*_write_notes(plan, every, full, total, len(engine)), *(f"Left out: {reason}." for reason in left_out)]
     result = folder.finish(tables, values, notes, plots)
     if wrong:
         raise Inconsistent(f"{len(wrong)} thresholds of the published algorithm are not within its bound of ours")
