@@ -143,3 +143,20 @@ def test_the_seconds_of_a_run_that_is_killed_count_once_a_minute(
         folder.log_progress("thrown")
     assert (tmp_path / "log.txt").read_text().count("thrown") == 2
     assert folder.seconds() == 130.0
+
+
+def test_results_are_gone_while_another_run_works_on_them(tmp_path: Path) -> None:
+    """If it is killed, no reader takes old results for those of its settings and environment."""
+    folder = begun(tmp_path)
+    folder.finish([TABLE])
+    assert ExperimentFolder(tmp_path).result() is not None
+    begun(tmp_path)
+    assert ExperimentFolder(tmp_path).result() is None
+
+
+def test_a_log_cut_within_a_character_is_read(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    with (tmp_path / "log.txt").open("ab") as log:
+        log.write("2026-01-01T00:00:00Z +5.0 α".encode()[:-1])
+    assert begun(tmp_path).seconds() >= 5
+    assert folder.finish([TABLE]).tables == (TABLE,)

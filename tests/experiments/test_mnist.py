@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from command_line import Ellzero, start_python
 from experiments.mnist_files import write_idx, write_mnist
 
@@ -21,8 +22,8 @@ from ellzero.experiments.dataset_runs import CertifiedInputs
 from ellzero.experiments.folder import ExperimentFolder
 from ellzero.experiments.mnist import run_mnist
 from ellzero.experiments.mnist_settings import QUICK, MnistSettings, read_alphas
-from ellzero.experiments.mnist_tables import CertifiedRow, make_accuracy_table
-from ellzero.experiments.result import Estimate, ExperimentResult, ResultTable
+from ellzero.experiments.mnist_tables import CertifiedRow, make_accuracy_table, make_notes
+from ellzero.experiments.result import Estimate, ExperimentResult, ResultColumn, ResultTable
 from ellzero.smoothing import CertifySettings, DiscreteNoise, GaussianNoise, SmoothedClassifier
 from ellzero.smoothing.data.datasets import ReorderedData, binarize, hold_out
 from ellzero.smoothing.data.loading import load_data
@@ -174,6 +175,32 @@ def test_other_alphas_can_follow_in_the_same_folder(mnist: Path, finished: Path,
     assert {path: path.stat().st_mtime_ns for path in made} == made
 
 
+def test_results_do_not_depend_on_the_number_of_threads(mnist: Path, finished: Path, tmp_path: Path) -> None:
+    """Sums in another order round differently: after twelve epochs another number of threads means other weights."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 2)
+    try:
+        result = run(tmp_path / "threads", small(mnist))
+        assert torch.get_num_threads() == before + 2
+    finally:
+        torch.set_num_threads(before)
+    whole = ExperimentFolder(finished).result()
+    assert whole is not None
+    assert result.tables == whole.tables  # with the digests of the networks
+
+
+def test_a_network_of_another_noise_or_recipe_is_refused(mnist: Path, finished: Path, tmp_path: Path) -> None:
+    models = tmp_path / "out" / "models"
+    models.mkdir(parents=True)
+    shutil.copy(finished / "models" / "alpha-0.9.safetensors", models / "alpha-0.8.safetensors")
+    with pytest.raises(BadResults, match=r"is another network: noise\.alpha is \"9/10\" there and \"4/5\" here"):
+        run(tmp_path / "out", small(mnist))
+    models = tmp_path / "other" / "models"
+    shutil.copytree(finished / "models", models)
+    with pytest.raises(BadResults, match="is another network: epochs is 3 there and 4 here"):
+        run(tmp_path / "other", small(mnist, recipe=Recipe(epochs=4, decay_every=2)))
+
+
 def test_the_papers_figures_stand_only_beside_a_run_of_the_same_kind(mnist: Path, finished: Path) -> None:
     result = ExperimentFolder(finished).result()
     assert result is not None
@@ -197,6 +224,7 @@ def test_other_data_at_the_papers_settings_are_not_compared_with_the_paper(
     same = run(tmp_path / "out", settings)
     assert any(isinstance(cell, Estimate) and cell.paper for row in same.table("accuracy").rows for cell in row)
     assert "The paper's figures are of α = 0.80, and this run's of α = 0.9." in same.notes
+    assert not any("lie within" in note for note in same.notes)
 
 
 @pytest.mark.parametrize(
@@ -233,6 +261,18 @@ def test_radii_that_are_all_equal_have_no_band(mnist: Path, tmp_path: Path) -> N
     mean = table.rows[0][1]
     assert isinstance(mean, Estimate)
     assert (mean.value, mean.low, mean.high) == (0.0, None, None)
+
+
+def test_every_figure_of_the_paper_is_counted_inside_or_outside_of_our_bands() -> None:
+    columns = (ResultColumn("classifier"), ResultColumn("r = 1"), ResultColumn("r = 2"))
+    tables = [
+        ResultTable("accuracy", "", columns, (("ours", Estimate(0.5, 0.4, 0.6, 0.45), Estimate(0.5, 0.4, 0.6, 0.7)),)),
+        ResultTable("search", "", columns, (("found", Estimate(0.5, paper=0.6), Estimate(0.5, 0.4, 0.6)),)),
+    ]
+    report = summarize([Outcome(1, 1, 0)] * 5, 7)
+    row = CertifiedRow("discrete", "discrete", None, CertifiedInputs((), Fraction(1)), report)  # type: ignore[arg-type]
+    note = make_notes(tables, row, [], "0.8", compare=True)[-1]
+    assert note.startswith("1 of the paper's 3 figures lie within our bands; outside: ours, r = 2; found, r = 1. ")
 
 
 def test_a_search_contradicts_no_certificate_here(finished: Path) -> None:

@@ -27,7 +27,7 @@ from ellzero.smoothing.models.files import SavedModel
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
 from ellzero.smoothing.runs.dataset_run import DatasetRun
 
-FAILURE: Final = "1e-6"
+FAILURE: Final = "1e-9"  # of each of up to a million tests
 FIRST_VOTES: Final = 32
 MOST_VOTES: Final = 8_192
 _BATCH: Final = 1_024  # samples at once; votes depend on it

@@ -11,6 +11,7 @@ from ellzero.core.part_store import split_chunks
 from ellzero.core.progress import announce, show_progress
 from ellzero.core.text import count_noun
 from ellzero.experiments.folder import ExperimentFolder
+from ellzero.experiments.one_thread import use_one_thread
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.files import SavedModel
 from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, votes_per_second
@@ -55,16 +56,18 @@ def certify_inputs(
         if (unreachable := explain_unreachable(classifier.noise, run.settings, classifier.num_classes)) is not None:
             folder.log(f"{name}: {unreachable}")
         votes = run.settings.n0 + run.settings.n
-        seconds = len(missing) * votes / votes_per_second(classifier, data)
+        with use_one_thread():
+            seconds = len(missing) * votes / votes_per_second(classifier, data)
         announce(name, seconds)
         with (
             place.open_executor(
                 seconds, lambda: f"{len(missing & store.present()):,} of {len(missing):,} inputs", store.uri
             ) as executor,
             show_progress(len(missing), "inputs", seconds) as bar,
+            use_one_thread(),
         ):
             gpus = min(1, executor.gpus) if run.device == "auto" else int(run.device.startswith("cuda"))
-            threads = 1 if place.choose_executor(seconds) == "ray" and not gpus else None
+            threads = None if gpus else 1
             for receipt in certify_chunks(run, store, chunks, executor, WorkerResources(1, gpus), threads, saved, data):
                 bar.advance(receipt.inputs)
                 folder.log_progress(f"{name}: {receipt.inputs} more")

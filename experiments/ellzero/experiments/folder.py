@@ -85,6 +85,7 @@ class ExperimentFolder:
         if differences:
             raise BadResults(str(self.path), f"holds another experiment: {'; '.join(differences)}; give another --out")
         self._files.sweep()
+        self._files.remove([_RESULTS] if _RESULTS in self._files.files() else [])  # until this run ends too
         self._start = time.perf_counter()
         runs = self.environments()
         self.write_json(_ENVIRONMENT, {"runs": [*runs, describe_environment()]})
@@ -115,7 +116,7 @@ class ExperimentFolder:
     def seconds(self) -> float:
         """Seconds of computing by all runs, up to the last line that each has logged."""
         try:
-            lines = (self.path / _LOG).read_text(encoding="utf-8").splitlines()
+            lines = (self.path / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:
             return 0.0
         total = last = 0.0

@@ -32,6 +32,7 @@ from ellzero.experiments.mnist_tables import (
     make_tuning_table,
 )
 from ellzero.experiments.mnist_training import TrainedNetwork, train_networks
+from ellzero.experiments.one_thread import use_one_thread
 from ellzero.experiments.public_code import GreyNoise, GreyRun, for_grey
 from ellzero.experiments.published import MNIST, MNIST_DIGESTS, Family
 from ellzero.experiments.result import ExperimentResult
@@ -64,7 +65,10 @@ def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placemen
     tuned = _tune(folder, settings, networks, place) if len(networks) > 1 else {}
     alpha = max(tuned, key=lambda each: tuned[each].mean_radius) if tuned else settings.alphas[0]
     if tuned:
-        folder.log(f"α = {alpha}: μ(R) = {tuned[alpha].mean_radius:.3f} on validation images, and no other α has more")
+        largest = tuned[alpha].mean_radius
+        ties = [each for each, report in tuned.items() if report.mean_radius == largest and each != alpha]
+        others = f"as has α = {', '.join(ties)}; the first counts" if ties else "and no other α has as much"
+        folder.log(f"α = {alpha}: μ(R) = {largest:.3f} on validation images, {others}")
     ((name, gaussian_noise),) = _match_gaussian(alpha).items()
     gaussian = _train(folder, settings, training.source, {name: gaussian_noise}, place)[name]
     rows = _certify_rows(
@@ -89,8 +93,14 @@ def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placemen
         make_grey_table(rows[0], grey),
         make_run_table(rows),
     ]
-    values = {"alpha": alpha, "sigma": gaussian_noise["sigma"], "images": rows[0].report.inputs}
-    notes = make_notes(accuracy, rows[0], searched, alpha, compare=compare)
+    values = {
+        "alpha": alpha,
+        "alphas": list(networks),
+        "sigma": gaussian_noise["sigma"],
+        "images": rows[0].report.inputs,
+        "searched": len(searched),
+    }
+    notes = make_notes(tables, rows[0], searched, alpha, compare=compare)
     return folder.finish(tables, values, notes, _plot(folder, rows, tuned, compare=compare))
 
 
@@ -266,9 +276,11 @@ def _search(
         with (
             place.open_executor(seconds, lambda: f"{len(store.present()):,} images", store.uri) as executor,
             show_progress(missing, "images", seconds / executor.workers) as bar,
+            use_one_thread(),
         ):
             for done in run_searches(run, store, settings.search, chunks, executor, network.saved, test.data):
                 bar.advance(done)
+                folder.log_progress(f"{done} more searched")
     rows: list[Mapping[str, Any]] = store.table().to_pylist()[: len(indices)]
     return rows
 

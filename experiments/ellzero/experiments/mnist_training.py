@@ -4,17 +4,20 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from ellzero.core.errors import BadResults
 from ellzero.core.execution.placement import Placement
+from ellzero.core.manifest import list_differences
 from ellzero.core.progress import Progress, announce, show_progress
 from ellzero.core.text import count_noun
 from ellzero.experiments.folder import ExperimentFolder
+from ellzero.experiments.one_thread import use_one_thread
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.models.architectures import build
@@ -29,24 +32,38 @@ _POLL_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """A network to train: its data, noise and recipe, and where it is saved. ``threads`` None: as torch likes."""
+    """A network to train: its data, noise and recipe, and where it is saved."""
 
     source: DataSource
     noise: Mapping[str, Any]
     architecture: str
     recipe: Recipe
     out: str
-    threads: int | None
 
     def train(self) -> None:
         """Train the network, or the rest of its epochs."""
-        if self.threads is not None:
-            torch.set_num_threads(self.threads)
         data = self.source.load()
-        training = Training(
-            data, make_noise(self.noise), self.card(data), self.recipe, Path(self.out), torch.device("cpu")
-        )
-        training.run()
+        with use_one_thread():
+            training = Training(
+                data, make_noise(self.noise), self.card(data), self.recipe, Path(self.out), torch.device("cpu")
+            )
+            training.run()
+
+    def load(self) -> SavedModel:
+        """The network that was trained. Raises if it is another one."""
+        saved = load_model(Path(self.out))
+        card = saved.card
+        there = {"noise": card.noise, "architecture": card.architecture, "binarize": card.binarize, **card.training}
+        needed = {
+            "noise": self.noise,
+            "architecture": self.architecture,
+            "binarize": self.source.binarize,
+            **self.recipe.describe(),
+        }
+        differences = list_differences({key: there.get(key) for key in needed}, needed)
+        if differences:
+            raise BadResults(self.out, f"is another network: {'; '.join(differences)}; give another --out")
+        return saved
 
     def card(self, data: DataSet) -> ModelCard:
         """The card of the model, without its noise and its recipe."""
@@ -92,14 +109,13 @@ def train_networks(
     """
     models = folder.subfolder("models")
     tasks = [
-        TrainingTask(source, noise, architecture, recipe, str((models / f"{name}.safetensors").absolute()), None)
+        TrainingTask(source, noise, architecture, recipe, str((models / f"{name}.safetensors").absolute()))
         for name, noise in noises.items()
     ]
     missing = [task for task in tasks if not Path(task.out).exists()]  # written after the last epoch
     if missing:
         _train_all(folder, missing, recipe, place)
-    paths = (Path(task.out) for task in tasks)
-    return {name: TrainedNetwork(path, load_model(path)) for name, path in zip(noises, paths, strict=True)}
+    return {name: TrainedNetwork(Path(task.out), task.load()) for name, task in zip(noises, tasks, strict=True)}
 
 
 def _train_all(folder: ExperimentFolder, tasks: Sequence[TrainingTask], recipe: Recipe, place: Placement) -> None:
@@ -107,14 +123,17 @@ def _train_all(folder: ExperimentFolder, tasks: Sequence[TrainingTask], recipe: 
     seconds = epochs * _seconds_an_epoch(tasks[0])
     announce(f"{count_noun(len(tasks), 'network')} to train, {count_noun(epochs, 'epoch')}", seconds / place.cores())
     done = {task.out: task.count_epochs() for task in tasks}
-    with place.open_executor(
-        seconds, lambda: f"{sum(task.count_epochs() for task in tasks) - sum(done.values())} epochs", str(folder.path)
-    ) as executor:
-        on_ray = place.choose_executor(seconds) == "ray"
-        work = [replace(task, threads=1) if on_ray else task for task in tasks]
-        with show_progress(epochs, "epochs", seconds / executor.workers) as bar, _follow_epochs(tasks, bar):
-            for name in executor.run(_train, work):
-                folder.log(f"trained {name}")
+    with (
+        place.open_executor(
+            seconds,
+            lambda: f"{sum(task.count_epochs() for task in tasks) - sum(done.values())} epochs",
+            str(folder.path),
+        ) as executor,
+        show_progress(epochs, "epochs", seconds / executor.workers) as bar,
+        _follow_epochs(folder, tasks, bar),
+    ):
+        for name in executor.run(_train, tasks):
+            folder.log(f"trained {name}")
 
 
 def _train(task: TrainingTask) -> str:
@@ -130,13 +149,14 @@ def _seconds_an_epoch(task: TrainingTask) -> float:
     samples = torch.rand(batch, *data.shape)
     labels = torch.zeros(batch, dtype=torch.int64)
     start = time.perf_counter()
-    for _ in range(_PROBE_STEPS):
-        nn.functional.cross_entropy(network(samples), labels).backward()  # type: ignore[no-untyped-call]
+    with use_one_thread():
+        for _ in range(_PROBE_STEPS):
+            nn.functional.cross_entropy(network(samples), labels).backward()  # type: ignore[no-untyped-call]
     return (time.perf_counter() - start) / _PROBE_STEPS * len(data.labels) / batch
 
 
 @contextmanager
-def _follow_epochs(tasks: Sequence[TrainingTask], bar: Progress) -> Iterator[None]:
+def _follow_epochs(folder: ExperimentFolder, tasks: Sequence[TrainingTask], bar: Progress) -> Iterator[None]:
     """Show epochs as they end in other processes: each adds a line to its training's log."""
     ended = threading.Event()
     before = sum(task.count_epochs() for task in tasks)
@@ -148,6 +168,7 @@ def _follow_epochs(tasks: Sequence[TrainingTask], bar: Progress) -> Iterator[Non
             if now > seen:
                 bar.advance(now - seen)
                 seen = now
+                folder.log_progress(f"{now - before} epochs trained")
 
     thread = threading.Thread(target=follow, name="ellzero-epochs", daemon=True)
     thread.start()
