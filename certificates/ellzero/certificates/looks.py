@@ -54,14 +54,20 @@ def plan_looks(n: int, failure: RationalLike = DEFAULT_FAILURE, last_share: Frac
 
 
 def staged_radius(
-    noise: Noise, counts: Sequence[int], n: int, d: int, failure: RationalLike = DEFAULT_FAILURE
+    noise: Noise,
+    counts: Sequence[int],
+    n: int,
+    d: int,
+    failure: RationalLike = DEFAULT_FAILURE,
+    last_share: Fraction = LAST_SHARE,
 ) -> int | None:
-    """The largest r ≤ d that any look certifies, None to abstain; ``counts`` are for y, at the first looks of the plan.
+    """The largest r ≤ d that any look certifies, None to abstain; ``counts`` are for y, at the first looks of the plan
+    (`plan_looks`, with this ``last_share``).
 
     Holds with probability at least 1 − ε, whatever decided after how many looks to stop. A count is that of all votes
     up to its look, so counts never fall, and between two looks they grow by no more than the votes drawn.
     """
-    looks = plan_looks(n, failure)
+    looks = plan_looks(n, failure, last_share)
     if not 1 <= len(counts) <= len(looks):
         raise InvalidInput("counts", f"counts at 1 to {len(looks)} looks", list(counts))
     votes = [Votes(count, look.n, look.failure) for count, look in zip(counts, looks, strict=False)]
