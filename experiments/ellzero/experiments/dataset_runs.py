@@ -58,7 +58,7 @@ def certify_inputs(
         votes = run.settings.n0 + run.settings.n
         with use_one_thread():
             seconds = len(missing) * votes / votes_per_second(classifier, data)
-        announce(name, seconds)
+        announce(f"{name}, if all votes are needed", seconds)
         with (
             place.open_executor(
                 seconds, lambda: f"{len(missing & store.present()):,} of {len(missing):,} inputs", store.uri
