@@ -11,12 +11,12 @@ from bench_tables import lookups, pipeline
 from bench_trees import smoothed_trees
 from measuring import REPEATS, Measurement, seconds
 
-from ellzero.certificates import Noise, column, paper_threshold, recurrence, single_threshold, thresholds
+from ellzero.certificates import Discrete, column, paper_threshold, recurrence, single_threshold, thresholds
 from ellzero.certificates.rounding import CeilingQuery
 
 
 def paper_against_cell() -> Iterator[Measurement]:
-    noise, r = Noise(255, "0.1"), 8
+    noise, r = Discrete(255, "0.1"), 8
     single = seconds(lambda: single_threshold.complement(noise, r), 2_000)
     whole = seconds(lambda: thresholds(noise, [r]), 2_000)
     yield Measurement(
@@ -31,7 +31,7 @@ def paper_against_cell() -> Iterator[Measurement]:
 
 
 def exact_against_fast_column() -> Iterator[Measurement]:
-    noise, query, radii = Noise(255, "0.01"), CeilingQuery(20), 7_424
+    noise, query, radii = Discrete(255, "0.01"), CeilingQuery(20), 7_424
     start = time.perf_counter()
     exact = list(islice(recurrence.iter_answers_exactly(noise, query), radii))
     slow = time.perf_counter() - start
@@ -49,7 +49,7 @@ def cost_of_far_radii() -> Iterator[Measurement]:
         near: list[float] = []
         far: list[float] = []
         for _ in range(REPEATS):
-            answers = recurrence.iter_answers(Noise(k, alpha), CeilingQuery(20), 51_000)
+            answers = recurrence.iter_answers(Discrete(k, alpha), CeilingQuery(20), 51_000)
             rows = 0
             for start, stop, times in ((50, 150, near), (49_500, 50_500, far)):
                 rows += sum(1 for _ in islice(answers, start - rows))
@@ -67,7 +67,7 @@ def cost_of_far_radii() -> Iterator[Measurement]:
 
 def whole_columns() -> Iterator[Measurement]:
     for k, alpha in ((255, "0.1"), (1, "0.8"), (1, "0.51")):
-        noise = Noise(k, alpha)
+        noise = Discrete(k, alpha)
         rows = len(column(noise).rows)
         list_time = seconds(lambda noise=noise, rows=rows: thresholds(noise, range(rows)))  # type: ignore[misc]
         full = seconds(lambda noise=noise: column(noise))  # type: ignore[misc]

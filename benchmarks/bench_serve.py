@@ -16,7 +16,7 @@ import numpy as np
 from measuring import Measurement, seconds
 from serve.running import Running, free_port, running
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.client import Client
 from ellzero.tables import bundled_index
 
@@ -71,7 +71,7 @@ def _lookups(ours: Running) -> Iterator[Measurement]:
 def _batch(ours: Running) -> Iterator[Measurement]:
     values = np.random.default_rng(0).uniform(0.5, 1, 100_000)
     numbers = values.tolist()
-    noise, index = Noise(255, "0.2"), bundled_index()
+    noise, index = Discrete(255, "0.2"), bundled_index()
     direct = seconds(lambda: index.radius(values, noise, 150528), 10)
     with Client(ours.url) as client:
         # Several calls in a row: a connection is slow to begin with, until the system has found how much it can carry.

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from measuring import Measurement, seconds
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.tables import Table, ThresholdIndex
 from ellzero.tables.bundled import LOCATION
@@ -58,7 +58,7 @@ def precompute(out: Path, options: str) -> Run:
 def one_column(_: object) -> float:
     """A second or so of the engine, and how long it took."""
     start = time.perf_counter()
-    for _row in iter_column_rows(Noise(1, "0.502"), 150_000):
+    for _row in iter_column_rows(Discrete(1, "0.502"), 150_000):
         pass
     return time.perf_counter() - start
 
@@ -120,7 +120,7 @@ def loading(location: str) -> Measurement:
     return Measurement(f"loading an index of {rows:,} rows / reading its files by pyarrow", f"{load / bare:.1f}", times)
 
 
-def against_searchsorted(index: ThresholdIndex, noise: Noise) -> Measurement:
+def against_searchsorted(index: ThresholdIndex, noise: Discrete) -> Measurement:
     """A million probabilities against searchsorted alone on the same column."""
     p = np.random.default_rng(0).uniform(0.4, 1.0, _LOOKUPS)
     column = index.thresholds(noise).column.rows.min_p
@@ -135,9 +135,9 @@ def lookups() -> Iterator[Measurement]:
     """In the table that ships."""
     yield loading(str(LOCATION))
     index = ThresholdIndex.open(str(LOCATION))
-    yield against_searchsorted(index, Noise(255, "0.2"))
-    yield against_searchsorted(index, Noise(1, "0.52"))
-    noise = Noise(255, "0.2")
+    yield against_searchsorted(index, Discrete(255, "0.2"))
+    yield against_searchsorted(index, Discrete(1, "0.52"))
+    noise = Discrete(255, "0.2")
     scalar = seconds(lambda: index.radius(0.99, noise, 150_528), 20_000)
     column = index.thresholds(noise).column.rows.min_p
     bare = seconds(lambda: column.searchsorted(0.99, "right"), 20_000)

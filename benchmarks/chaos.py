@@ -20,7 +20,7 @@ from pathlib import Path
 
 import click
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.tables import Table, compact, verify
 from ellzero.tables.store import digest_of
 
@@ -35,7 +35,7 @@ _ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
 }
 
-Rows = dict[tuple[Noise, int], int]
+Rows = dict[tuple[Discrete, int], int]
 
 
 @dataclass

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import click
 
-from ellzero.certificates import Noise, recurrence, single_threshold
+from ellzero.certificates import Discrete, recurrence, single_threshold
 from ellzero.certificates.exact_thresholds import column_end
 from ellzero.certificates.rounding import RowQuery
 from ellzero.core.progress import show_progress
@@ -32,14 +32,14 @@ class CellTally(NamedTuple):
     differing: list[str]
 
 
-def random_noise(source: random.Random) -> Noise:
+def random_noise(source: random.Random) -> Discrete:
     """K of every size, α anywhere in (0, 1), often close to β, above it or below."""
     k = source.choice([1, 2, 3, 7, 15, 16, 31, 255, source.randint(1, 1_000), source.randint(1, 10**8)])
     denominator = source.choice([10, 100, source.randint(2, 1_000), source.randint(2, 10**6)])
     alpha = Fraction(source.randint(1, denominator - 1), denominator)
     if source.random() < 0.4:
         alpha = min(Fraction(1, k + 1) * (1 + (2 * alpha - 1) / source.choice([1, 2, 10])), Fraction(999, 1000))
-    return Noise(k, alpha)
+    return Discrete(k, alpha)
 
 
 def check_columns(seed: int) -> CellTally:

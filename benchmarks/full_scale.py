@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import click
 
-from ellzero.certificates import Noise, single_threshold, thresholds
+from ellzero.certificates import Discrete, single_threshold, thresholds
 from ellzero.cli.thresholds import paper_rows
 
 PROCESSES = {"main process": resource.RUSAGE_SELF, "a worker": resource.RUSAGE_CHILDREN}
@@ -20,7 +20,7 @@ PROCESSES = {"main process": resource.RUSAGE_SELF, "a worker": resource.RUSAGE_C
 @click.option("--r", default=8)
 @click.option("--workers", default=os.cpu_count() or 1)
 def main(d: int, k: int, alpha: str, r: int, workers: int) -> None:
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     start = time.perf_counter()
     (row,) = paper_rows(noise, d, [r], 20, workers)
     paper = time.perf_counter() - start

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings, strategies as st
 from oracles import brute_force
 from oracles.strategies import noises, probabilities
 
-from ellzero.certificates import Noise, binomial_tails, single_threshold
+from ellzero.certificates import Discrete, binomial_tails, single_threshold
 from ellzero.certificates._balls import Undecided, ball, bounds, precision, sign
 from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability, compare_tail
 
@@ -47,7 +47,7 @@ def test_a_threshold_that_no_ball_can_decide_as_a_probability(monkeypatch: pytes
         raise Undecided
 
     monkeypatch.setattr(single_threshold, "complement_ball", undecided)
-    noise, r = Noise(1, "0.51"), 3_000
+    noise, r = Discrete(1, "0.51"), 3_000
     with precision(128):
         low, high = bounds(ThresholdProbability(noise, r).ball(128))
     assert low <= single_threshold.threshold(noise, r) <= high
@@ -56,12 +56,12 @@ def test_a_threshold_that_no_ball_can_decide_as_a_probability(monkeypatch: pytes
 @pytest.mark.parametrize(("k", "alpha"), [(255, "0.2"), (1, "0.51")])
 def test_a_threshold_far_beyond_saturation_as_a_probability(k: int, alpha: str) -> None:
     with precision(128):
-        low, high = bounds(ThresholdProbability(Noise(k, alpha), 10**12).ball(128))
+        low, high = bounds(ThresholdProbability(Discrete(k, alpha), 10**12).ball(128))
     assert 1 - Fraction(1, 1 << 126) < low < 1 <= high
 
 
 @given(noises(), st.integers(0, 40))
-def test_a_threshold_as_a_probability(noise: Noise, r: int) -> None:
+def test_a_threshold_as_a_probability(noise: Discrete, r: int) -> None:
     probability, exact = ThresholdProbability(noise, r), single_threshold.threshold(noise, r)
     assert probability.exact == exact
     assert probability.size >= exact.denominator.bit_length()
@@ -69,7 +69,7 @@ def test_a_threshold_as_a_probability(noise: Noise, r: int) -> None:
 
 @pytest.mark.parametrize(("k", "alpha", "r"), [(1, "0.51", 3_000), (31, "0.03", 2_000)])
 def test_a_threshold_of_a_large_radius_as_a_probability(k: int, alpha: str, r: int) -> None:
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     with precision(128):
         low, high = bounds(ThresholdProbability(noise, r).ball(128))
     assert low <= single_threshold.threshold(noise, r) <= high
@@ -96,7 +96,7 @@ def test_comparisons_are_those_of_the_incomplete_beta_function(
 
 @given(noises(), st.integers(0, 30), st.integers(1, 40), st.integers(0, 40), st.integers(1, 60), probabilities(50))
 def test_bounds_on_a_threshold_change_no_comparison(
-    noise: Noise, r: int, n: int, k: int, width_bits: int, bound: Fraction
+    noise: Discrete, r: int, n: int, k: int, width_bits: int, bound: Fraction
 ) -> None:
     tau, width = single_threshold.threshold(noise, r), Fraction(1, 2**width_bits)
     expected = compare_tail(n, k, ThresholdProbability(noise, r), bound)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ellzero.certificates import (
+    Discrete,
     InvalidInput,
-    Noise,
     alpha_for_sigma,
     gaussian_l0_radius,
     gaussian_l0_threshold,
@@ -69,7 +69,7 @@ def test_the_discrete_certificate_is_the_tighter_one(thousandths: int, r: int) -
     alpha = Fraction(thousandths, 1000)
     with precision(300):
         gaussian = normal_cdf(2 * arb(r).sqrt() * normal_quantile(alpha))
-        assert single_threshold.threshold(Noise(1, alpha), r) <= bounds(gaussian)[1]
+        assert single_threshold.threshold(Discrete(1, alpha), r) <= bounds(gaussian)[1]
 
 
 @given(st.integers(501, 999))

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
 from ellzero.certificates import (
-    Noise,
+    Discrete,
     Votes,
     anytime_lower_bound,
     anytime_radius,
@@ -55,7 +55,7 @@ def test_looking_at_clopper_pearson_after_every_vote_would_not_do() -> None:
             for after in (k, k + 1):
                 next_paths[after] = next_paths.get(after, Fraction(0)) + mass / 2
         excluded_counts = {
-            k for k in next_paths if radius_from_votes(Noise(1, "0.8"), Votes(k, m, failure), 1) is not None
+            k for k in next_paths if radius_from_votes(Discrete(1, "0.8"), Votes(k, m, failure), 1) is not None
         }
         excluded += sum(next_paths[k] for k in excluded_counts)
         paths = {k: mass for k, mass in next_paths.items() if k not in excluded_counts}
@@ -66,7 +66,7 @@ def test_looking_at_clopper_pearson_after_every_vote_would_not_do() -> None:
 @settings(max_examples=60)
 @given(noises(), st.integers(1, 400), st.data(), failures, st.integers(1, 20))
 def test_the_radius_is_that_of_the_bound_and_not_more_than_that_of_fixed_votes(
-    noise: Noise, n: int, data: st.DataObject, failure: Fraction, d: int
+    noise: Discrete, n: int, data: st.DataObject, failure: Fraction, d: int
 ) -> None:
     votes = Votes(data.draw(st.integers(0, n)), n, failure)
     result = anytime_radius(noise, votes, d)
@@ -102,11 +102,11 @@ def test_the_mixture_against_its_integral() -> None:
 def test_a_threshold_above_the_share_of_votes_is_not_excluded() -> None:
     """Far above k/m the mixture is large too: that is evidence for a smaller p."""
     assert not excludes(Votes(50, 100, "0.05"), SuccessProbability(Fraction(99, 100)))
-    assert anytime_radius(Noise(255, "0.2"), Votes(50, 100, "0.05"), 10) is None
+    assert anytime_radius(Discrete(255, "0.2"), Votes(50, 100, "0.05"), 10) is None
 
 
 def test_values_at_large_numbers_of_votes() -> None:
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     assert anytime_radius(noise, Votes(100_000, 100_000), 784) == 8
     assert anytime_radius(noise, Votes(30_000, 30_000), 784) == 7
     assert single_threshold.threshold(noise, 8) < Fraction(anytime_lower_bound(Votes(100_000, 100_000)))
@@ -126,7 +126,7 @@ def test_the_bound_exists_for_every_failure_and_few_votes(n: int, failure: Fract
         bound = anytime_lower_bound(votes)
         assert bound == 0 or excludes(votes, SuccessProbability(Fraction(bound)))
         assert count == 0 or not excludes(votes, SuccessProbability(Fraction(nextafter(bound, 1.0))))
-        assert anytime_radius(Noise(255, "0.2"), votes, 784) == radius(Noise(255, "0.2"), bound, 784)
+        assert anytime_radius(Discrete(255, "0.2"), votes, 784) == radius(Discrete(255, "0.2"), bound, 784)
 
 
 @settings(max_examples=200)

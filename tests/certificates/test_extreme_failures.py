@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 
 from ellzero.certificates import (
-    Noise,
+    Discrete,
     Votes,
     anytime_lower_bound,
     anytime_radius,
@@ -120,11 +120,11 @@ def test_no_anytime_setting_fails(n: int, data: st.DataObject, failure: Fraction
     votes = Votes(data.draw(st.integers(0, n)), n, failure)
     low = anytime_lower_bound(votes)
     assert 0 <= Fraction(low) * n <= votes.count
-    anytime_radius(Noise(255, "0.2"), votes, 784)
+    anytime_radius(Discrete(255, "0.2"), votes, 784)
 
 
 def test_one_vote_of_a_thousand_at_a_small_failure() -> None:
     """The guess once left its domain here."""
     votes = Votes(1, 1_000, "1e-12")
-    assert anytime_radius(Noise(255, "0.2"), votes, 784) is None
+    assert anytime_radius(Discrete(255, "0.2"), votes, 784) is None
     assert 0 < anytime_lower_bound(votes) < 1e-12

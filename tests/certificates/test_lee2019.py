@@ -12,9 +12,9 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
 from ellzero.certificates import (
+    Discrete,
     Inconsistent,
     InvalidInput,
-    Noise,
     lee2019,
     paper_threshold,
     single_threshold,
@@ -40,7 +40,7 @@ def test_nonempty_regions_are_those_with_an_outcome(d: int, k: int) -> None:
 
 
 @given(noises(), st.integers(1, 40), st.data())
-def test_the_count_of_regions_is_that_of_their_positive_sizes(noise: Noise, d: int, data: st.DataObject) -> None:
+def test_the_count_of_regions_is_that_of_their_positive_sizes(noise: Discrete, d: int, data: st.DataObject) -> None:
     r = data.draw(st.integers(0, d))
     cell = lee2019.PaperCell(noise, d, r)
     sizes = (lee2019._sizes(cell, key, range(d + 1)) for key in range(-r, r + 1))
@@ -55,7 +55,7 @@ def test_a_count_of_regions_has_a_radius_within_the_input() -> None:
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (4, 1), (5, 2), (4, 3), (3, 5)])
 def test_regions_have_the_sizes_of_the_lemma(d: int, k: int) -> None:
     for r in range(d + 1):
-        cell = lee2019.PaperCell(Noise(k, "0.3"), d, r)
+        cell = lee2019.PaperCell(Discrete(k, "0.3"), d, r)
         result = {
             (u, u + key): size
             for key in range(-r, r + 1)
@@ -67,7 +67,7 @@ def test_regions_have_the_sizes_of_the_lemma(d: int, k: int) -> None:
 
 @settings(max_examples=80)
 @given(noises(), st.integers(1, 40), st.integers(0, 6), st.integers(1, 25))
-def test_it_agrees_with_the_engine_within_its_bound(noise: Noise, d: int, r: int, digits: int) -> None:
+def test_it_agrees_with_the_engine_within_its_bound(noise: Discrete, d: int, r: int, digits: int) -> None:
     result = paper_threshold(noise, d, min(r, d), digits)
     excess = Fraction(result.value) - single_threshold.threshold(noise, min(r, d))
     assert 0 <= excess <= Fraction(result.error_bound)
@@ -77,7 +77,7 @@ def test_it_agrees_with_the_engine_within_its_bound(noise: Noise, d: int, r: int
 
 @pytest.mark.parametrize(("k", "alpha"), [(255, "0.1"), (1, "0.8"), (3, "0.01"), (16, "1/17")])
 def test_at_a_common_size_it_gives_the_engine_s_digits(k: int, alpha: str) -> None:
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     for r, value in zip((1, 3, 5), thresholds(noise, [1, 3, 5]), strict=True):
         result = paper_threshold(noise, 784, r)
         assert result.value - value in (Decimal(0), Decimal("1E-20"))
@@ -86,7 +86,7 @@ def test_at_a_common_size_it_gives_the_engine_s_digits(k: int, alpha: str) -> No
 @settings(max_examples=40)
 @given(noises(max_k=6), st.integers(5, 30), st.integers(0, 5), st.lists(st.integers(0, 31), max_size=5), st.randoms())
 def test_any_split_into_ranges_in_any_order_gives_the_same(
-    noise: Noise, d: int, r: int, cuts: list[int], random: Random
+    noise: Discrete, d: int, r: int, cuts: list[int], random: Random
 ) -> None:
     cell = lee2019.PaperCell(noise, d, r)
     edges = sorted({0, d + 1, *(cut for cut in cuts if cut <= d)})
@@ -96,13 +96,13 @@ def test_any_split_into_ranges_in_any_order_gives_the_same(
 
 
 def test_processes_can_share_a_cell() -> None:
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     with ProcessPoolExecutor(2) as pool:
         assert paper_threshold(noise, 4_500, 2, mapper=pool.map) == paper_threshold(noise, 4_500, 2)
 
 
 def test_a_lost_region_is_noticed() -> None:
-    cell = lee2019.PaperCell(Noise(2, "0.4"), 10, 3)
+    cell = lee2019.PaperCell(Discrete(2, "0.4"), 10, 3)
     with pytest.raises(Inconsistent, match=r"\(K\+1\)\^d outcomes"):
         lee2019.combine(cell, [lee2019.sum_range(cell, range(10))])
     whole = lee2019.sum_range(cell, range(11))
@@ -123,4 +123,4 @@ def test_binary_search_for_the_decimal(value: Fraction, digits: int) -> None:
 
 def test_a_radius_beyond_d_is_refused() -> None:
     with pytest.raises(InvalidInput, match="^r must be an integer from 0 to 3; got 4"):
-        paper_threshold(Noise(1, "0.8"), 3, 4)
+        paper_threshold(Discrete(1, "0.8"), 3, 4)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from oracles import brute_force, strategies
 
-from ellzero.certificates import InvalidInput, Noise, Votes, plan_looks, radius_from_votes, staged_radius
+from ellzero.certificates import Discrete, InvalidInput, Votes, plan_looks, radius_from_votes, staged_radius
 
 
 @given(st.integers(1, 10**8), st.fractions(Fraction(1, 10**12), Fraction(99, 100), max_denominator=10**12))
@@ -29,7 +29,7 @@ def test_looks_grow_to_n_and_share_the_failure_exactly(n: int, failure: Fraction
 
 @settings(max_examples=40)
 @given(strategies.noises(max_k=5, max_denominator=12), st.integers(1, 90), st.data())
-def test_the_radius_is_that_of_the_best_look_by_exact_tails(noise: Noise, n: int, data: st.DataObject) -> None:
+def test_the_radius_is_that_of_the_best_look_by_exact_tails(noise: Discrete, n: int, data: st.DataObject) -> None:
     """P[Bin(n_j, τ_r) ≥ count_j] < ε_j, summed in fractions."""
     failure, d = Fraction(1, 50), 3
     looks = plan_looks(n, failure)
@@ -53,7 +53,7 @@ def test_the_radius_is_that_of_the_best_look_by_exact_tails(noise: Noise, n: int
 
 
 def test_later_looks_never_take_back_what_an_earlier_one_certified() -> None:
-    noise, looks = Noise(1, "0.8"), plan_looks(1_000, "0.001")
+    noise, looks = Discrete(1, "0.8"), plan_looks(1_000, "0.001")
     counts = [look.n for look in looks[:-1]]
     before = staged_radius(noise, counts, 1_000, 784)
     after = staged_radius(noise, [*counts, counts[-1]], 1_000, 784)  # not one of the last votes was for the class
@@ -64,4 +64,4 @@ def test_later_looks_never_take_back_what_an_earlier_one_certified() -> None:
 @pytest.mark.parametrize("counts", [[], [36] * 9, [37], [36, 35], [30, 37], [-1], [True]])
 def test_counts_that_are_not_those_of_the_looks_are_refused(counts: list[int]) -> None:
     with pytest.raises(InvalidInput, match="count"):
-        staged_radius(Noise(1, "0.8"), counts, 100, 10)
+        staged_radius(Discrete(1, "0.8"), counts, 100, 10)

@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 
 from ellzero.certificates import (
+    Discrete,
     InvalidInput,
-    Noise,
     Votes,
     bounds_from_counts,
     lower_bound,
@@ -55,7 +55,7 @@ def test_levels_are_shared_between_the_chosen_class_and_all_others() -> None:
     bounds = bounds_from_counts([10, 900, 60, 30], 1, 1000, "0.01")
     assert bounds.lower == lower_bound(Votes(900, 1000, "0.005"))
     assert bounds.upper == upper_bound(Votes(60, 1000, Fraction(1, 600)))
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     assert radius_from_bounds(noise, bounds, 784) == radius(noise, bounds.lower, 784, bounds.upper)
 
 
@@ -65,8 +65,8 @@ def test_votes_not_drawn_count_for_the_strongest_rival() -> None:
 
 def test_the_rival_need_not_be_the_second_class_and_p_may_be_below_one_half() -> None:
     counts = [450, 180, 190, 180]
-    assert radius_from_bounds(Noise(255, "0.2"), bounds_from_counts([10 * c for c in counts], 0, 10_000), 784) == 0
-    assert radius_from_bounds(Noise(255, "0.2"), bounds_from_counts([250, 250, 250, 250], 0, 1_000), 784) is None
+    assert radius_from_bounds(Discrete(255, "0.2"), bounds_from_counts([10 * c for c in counts], 0, 10_000), 784) == 0
+    assert radius_from_bounds(Discrete(255, "0.2"), bounds_from_counts([250, 250, 250, 250], 0, 1_000), 784) is None
 
 
 @pytest.mark.parametrize(

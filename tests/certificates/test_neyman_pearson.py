@@ -9,8 +9,8 @@ from oracles import brute_force
 from oracles.strategies import alphas, noises, probabilities
 
 from ellzero.certificates import (
+    Discrete,
     InvalidInput,
-    Noise,
     Region,
     Rho,
     neyman_pearson,
@@ -57,7 +57,7 @@ def test_streaming_and_the_piecewise_function_agree(pairs: list[tuple[int, int]]
 
 
 @given(noises(max_k=5, max_denominator=12), st.integers(0, 6), probabilities(), probabilities())
-def test_the_discrete_family_only_states_its_regions(noise: Noise, r: int, p: Fraction, q: Fraction) -> None:
+def test_the_discrete_family_only_states_its_regions(noise: Discrete, r: int, p: Fraction, q: Fraction) -> None:
     function = Rho.of(regions(noise, r))
     assert rho(noise, r, p) == function(p)
     assert rho_inverse(noise, r, q) == function.inverse(q)
@@ -66,7 +66,7 @@ def test_the_discrete_family_only_states_its_regions(noise: Noise, r: int, p: Fr
 
 @given(alphas(), st.integers(1, 3), st.integers(0, 4), st.integers(0, 1), probabilities(50), probabilities(50))
 def test_rho_is_that_of_the_whole_space(alpha: Fraction, k: int, r: int, common: int, p: Fraction, q: Fraction) -> None:
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     space = brute_force.outcomes(r + common, k, alpha, r) if r + common else [(Fraction(1), Fraction(1))]
     assert rho(noise, r, p) == brute_force.rho(space, p)
     assert rho_inverse(noise, r, q) == brute_force.rho_inverse(space, q)
@@ -106,8 +106,8 @@ def test_masses_may_be_any_exact_numbers_and_no_floats() -> None:
 
 
 def test_regions_of_a_bad_radius_are_refused_at_once() -> None:
-    with pytest.raises(InvalidInput, match="^r must be an integer of at least 0; got -1"):
-        regions(Noise(1, "0.8"), -1)
+    with pytest.raises(InvalidInput, match="^budget must be an integer of at least 0; got -1"):
+        regions(Discrete(1, "0.8"), -1)
 
 
 @pytest.mark.parametrize("family", [[], [Region(1, 2)], [Region(-1, 1), Region(2, 0)], [Region(0, 0)]])

@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 
 from ellzero import certificates
-from ellzero.certificates import EllzeroError, Noise, Votes
+from ellzero.certificates import Discrete, EllzeroError, Votes
 
 TINY = Fraction(1, 10**5_000)
 SCALES = ["1e-4000", "2e-7", "0.5", "1e4000", TINY, 1 / TINY]
 TOPS = [0, "1/2", Fraction(1, 2) + TINY, "0.75", 1 - Fraction(1, 10**300), 1 - TINY, 1]
 FAILURES: list[str | Fraction] = [TINY, "1e-300", "0.5", 1 - Fraction(1, 10**30)]
-NOISES = [Noise(1, "0.8"), Noise(255, "1/256"), Noise(10**8, "1/1000000007"), Noise(1, "1/9223372036854775807")]
+NOISES = [
+    Discrete(1, "0.8"),
+    Discrete(255, "1/256"),
+    Discrete(10**8, "1/1000000007"),
+    Discrete(1, "1/9223372036854775807"),
+]
 VOTES = [Votes(count, n, failure) for count, n in ((0, 1), (1, 1), (3, 8), (10**8, 10**8)) for failure in FAILURES]
 RADII = [0, 1, 40, 10**14]
 

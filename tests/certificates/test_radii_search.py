@@ -6,14 +6,14 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from oracles.strategies import noises, probabilities
 
-from ellzero.certificates import Noise, radius, rho
+from ellzero.certificates import Discrete, radius, rho
 from ellzero.certificates.radii import certifies, guess_one_class_p, two_class_near
 from ellzero.core.numbers import MAX_DIMENSION
 
 
 @settings(max_examples=60)
 @given(noises(max_denominator=30), probabilities(1000), probabilities(1000), st.integers(0, 60))
-def test_any_guess_leads_to_the_radius_by_definition(noise: Noise, p: Fraction, p_b: Fraction, guess: int) -> None:
+def test_any_guess_leads_to_the_radius_by_definition(noise: Discrete, p: Fraction, p_b: Fraction, guess: int) -> None:
     p_b = min(p_b, 1 - p)
     assume(0 < p_b < p)
     certified = [r for r in range(31) if rho(noise, r, p) > 1 - rho(noise, r, 1 - p_b)]
@@ -25,7 +25,7 @@ def test_any_guess_leads_to_the_radius_by_definition(noise: Noise, p: Fraction, 
 
 @settings(max_examples=40)
 @given(noises(max_denominator=12), probabilities(200), probabilities(200))
-def test_the_number_of_coordinates_only_cuts(noise: Noise, p: Fraction, p_b: Fraction) -> None:
+def test_the_number_of_coordinates_only_cuts(noise: Discrete, p: Fraction, p_b: Fraction) -> None:
     far = radius(noise, p, MAX_DIMENSION, p_b)
     for d in (1, 12):
         assert radius(noise, p, d, p_b) == (None if far is None else min(far, d))
@@ -33,7 +33,7 @@ def test_the_number_of_coordinates_only_cuts(noise: Noise, p: Fraction, p_b: Fra
 
 @pytest.mark.parametrize(("p", "p_b"), [("0.9", "0.05"), ("0.3", "1e-9"), ("0.02", "0.019")])
 def test_large_radii_are_the_last_that_the_rule_certifies(p: str, p_b: str) -> None:
-    noise = Noise(1, "0.51")
+    noise = Discrete(1, "0.51")
     result = radius(noise, p, MAX_DIMENSION, p_b)
     assert result is not None
     assert certifies(noise, result, Fraction(p), Fraction(p_b))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
-from ellzero.certificates import Noise, recurrence, single_threshold
+from ellzero.certificates import Discrete, recurrence, single_threshold
 from ellzero.certificates._balls import Undecided, arb, bounds, precision
 from ellzero.certificates.rounding import Ceiling, CeilingQuery, RowQuery
 
@@ -27,14 +27,14 @@ class ExactValue:
 
 @settings(max_examples=50)
 @given(noises(), st.integers(1, 120))
-def test_the_exact_walk_is_the_single_cells(noise: Noise, r_max: int) -> None:
+def test_the_exact_walk_is_the_single_cells(noise: Discrete, r_max: int) -> None:
     column = list(islice(recurrence.iter_answers_exactly(noise, ExactValue()), r_max + 1))
     assert column == [1 - single_threshold.threshold(noise, r) for r in range(r_max + 1)]
 
 
 @settings(max_examples=50)
 @given(noises(), st.integers(0, 30), st.integers(1, 200))
-def test_the_balls_contain_the_exact_values(noise: Noise, start: int, steps: int) -> None:
+def test_the_balls_contain_the_exact_values(noise: Discrete, start: int, steps: int) -> None:
     if noise.is_flat:
         return
     exact = recurrence.ExactRecurrence(noise.weights.descending)
@@ -56,7 +56,7 @@ def test_the_balls_contain_the_exact_values(noise: Noise, start: int, steps: int
 
 @settings(max_examples=40)
 @given(noises(), st.integers(1, 40), st.sampled_from([1, 50, 400]))
-def test_fast_and_exact_columns_agree(noise: Noise, digits: int, r_max: int) -> None:
+def test_fast_and_exact_columns_agree(noise: Discrete, digits: int, r_max: int) -> None:
     query = RowQuery(digits)
     fast = list(islice(recurrence.iter_answers(noise, query, r_max), r_max + 1))
     assert fast == list(islice(recurrence.iter_answers_exactly(noise, query), r_max + 1))
@@ -64,19 +64,19 @@ def test_fast_and_exact_columns_agree(noise: Noise, digits: int, r_max: int) -> 
 
 @pytest.mark.parametrize(("k", "alpha"), [(1, "0.51"), (31, "0.03"), (255, "0.01"), (7, "1/100"), (10**8, "1e-6")])
 def test_long_fast_columns_agree_with_exact_ones(k: int, alpha: str) -> None:
-    noise, query = Noise(k, alpha), CeilingQuery(20)
+    noise, query = Discrete(k, alpha), CeilingQuery(20)
     fast = list(islice(recurrence.iter_answers(noise, query, 1_500), 1_501))
     assert fast == list(islice(recurrence.iter_answers_exactly(noise, query), 1_501))
 
 
 def test_too_few_bits_are_noticed_and_answered_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """When only one radius is expected, the first precision is too low for these hundreds."""
-    noise, query = Noise(10**6, "0.1"), CeilingQuery(20)
+    noise, query = Discrete(10**6, "0.1"), CeilingQuery(20)
     precisions: list[int] = []
     blocks = recurrence._blocks
 
     def record_bits(
-        noise: Noise, query: CeilingQuery, start: recurrence.ExactRecurrence, bits: int, r: int
+        noise: Discrete, query: CeilingQuery, start: recurrence.ExactRecurrence, bits: int, r: int
     ) -> Iterator[list[Ceiling]]:
         precisions.append(bits)
         return blocks(noise, query, start, bits, r)
@@ -92,7 +92,7 @@ def test_a_ball_too_wide_for_many_digits_asks_for_more_bits_and_not_for_integers
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Widths such as 2^-1320 are too small for a float, and too large for 400 digits."""
-    noise = Noise(255, "0.1")
+    noise = Discrete(255, "0.1")
     with precision(3_000):
         balls = recurrence.BallRecurrence(recurrence.ExactRecurrence(noise.weights))
         wide = arb(arb(10) ** -100, arb(2) ** -1320)
@@ -104,7 +104,7 @@ def test_a_ball_too_wide_for_many_digits_asks_for_more_bits_and_not_for_integers
 @pytest.mark.parametrize("r_tie", [150, 151, 153])
 def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """F = 1/2 exactly at some radius: every ball there is undecided, at any precision."""
-    noise, query = Noise(255, "0.1"), CeilingQuery(20)
+    noise, query = Discrete(255, "0.1"), CeilingQuery(20)
     monkeypatch.setattr(recurrence, "EXACT_BITS", 64)
     step = recurrence.BallRecurrence.step
 
@@ -121,7 +121,7 @@ def test_a_tie_that_no_ball_resolves_is_passed_in_integers(r_tie: int, monkeypat
 def test_an_answer_that_is_an_exact_decimal_comes_from_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the exact phase cut short, the exact decimals of K = 1, α = 4/5 meet the balls, which cannot settle them."""
     monkeypatch.setattr(recurrence, "EXACT_BITS", 4)
-    noise, query = Noise(1, "4/5"), RowQuery(1)
+    noise, query = Discrete(1, "4/5"), RowQuery(1)
     query.bits = 1
     fast = list(islice(recurrence.iter_answers(noise, query, 60), 60))
     assert fast == list(islice(recurrence.iter_answers_exactly(noise, query), 60))

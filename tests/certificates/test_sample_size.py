@@ -7,12 +7,12 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 from oracles.strategies import noises
 
-from ellzero.certificates import InvalidInput, Noise, min_count, plan, single_threshold
+from ellzero.certificates import Discrete, InvalidInput, min_count, plan, single_threshold
 from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability, compare_tail
 from ellzero.certificates.sample_size import _Search
 
 
-def slow_plan(noise: Noise, r: int, p: Fraction, failure: Fraction, power: Fraction, most: int) -> int | None:
+def slow_plan(noise: Discrete, r: int, p: Fraction, failure: Fraction, power: Fraction, most: int) -> int | None:
     for n in range(1, most + 1):
         least = min_count(noise, r, n, failure)
         if least is not None and brute_force.binomial_tail(n, least, p) >= power:
@@ -29,7 +29,7 @@ def slow_plan(noise: Noise, r: int, p: Fraction, failure: Fraction, power: Fract
     st.sampled_from(["0.5", "0.9"]).map(Fraction),
 )
 def test_no_smaller_number_of_votes_has_the_power(
-    noise: Noise, r: int, above: Fraction, failure: Fraction, power: Fraction
+    noise: Discrete, r: int, above: Fraction, failure: Fraction, power: Fraction
 ) -> None:
     tau = single_threshold.threshold(noise, r)
     p = tau + (1 - tau) * above
@@ -42,34 +42,34 @@ def test_no_smaller_number_of_votes_has_the_power(
 
 
 def test_a_larger_plan_is_the_least_too() -> None:
-    result = plan(Noise(255, "0.2"), 3, "0.99")
+    result = plan(Discrete(255, "0.2"), 3, "0.99")
     assert result is not None
     assert (result.n, result.min_count) == (2482, 2451)
     for n in range(1, result.n):
-        least = min_count(result.noise, 3, n)
+        least = min_count(result.family, 3, n)
         assert least is None or compare_tail(n, least, SuccessProbability(result.p), result.power) == -1
 
 
-@pytest.mark.parametrize("p", ["0.97", "0.3", single_threshold.threshold(Noise(255, "0.2"), 3)])
+@pytest.mark.parametrize("p", ["0.97", "0.3", single_threshold.threshold(Discrete(255, "0.2"), 3)])
 def test_a_p_that_does_not_exceed_the_threshold_has_no_plan(p: str | Fraction) -> None:
-    assert plan(Noise(255, "0.2"), 3, p) is None
+    assert plan(Discrete(255, "0.2"), 3, p) is None
 
 
 def test_a_p_barely_above_the_threshold_needs_more_votes_than_there_may_be() -> None:
-    assert plan(Noise(1, "0.8"), 1, "0.87505") is None
+    assert plan(Discrete(1, "0.8"), 1, "0.87505") is None
 
 
 def test_certainty_needs_as_many_votes_as_make_the_radius_reachable() -> None:
-    result = plan(Noise(255, "0.2"), 3, 1)
+    result = plan(Discrete(255, "0.2"), 3, 1)
     assert result is not None
     assert result.n == result.min_count == 326
-    assert min_count(result.noise, 3, 325) is None
+    assert min_count(result.family, 3, 325) is None
 
 
 def test_the_bound_by_randomised_tests_never_falls() -> None:
     """What the exclusion of small n rests on."""
     search = _Search(
-        ThresholdProbability(Noise(1, "0.8"), 1),
+        ThresholdProbability(Discrete(1, "0.8"), 1),
         SuccessProbability(Fraction("0.95")),
         Fraction("0.05"),
         Fraction("0.9"),
@@ -83,4 +83,4 @@ def test_the_bound_by_randomised_tests_never_falls() -> None:
 @pytest.mark.parametrize("power", [0, 1, "1.5"])
 def test_bad_power(power: object) -> None:
     with pytest.raises(InvalidInput, match="^power must be a number strictly between 0 and 1; got"):
-        plan(Noise(1, "0.8"), 1, "0.9", power=power)  # type: ignore[arg-type]
+        plan(Discrete(1, "0.8"), 1, "0.9", power=power)  # type: ignore[arg-type]

@@ -9,8 +9,8 @@ from oracles import brute_force
 from oracles.strategies import noises
 
 from ellzero.certificates import (
+    Discrete,
     InvalidInput,
-    Noise,
     Votes,
     lower_bound,
     min_count,
@@ -27,37 +27,37 @@ failures = st.sampled_from(["0.001", "0.05", "1/1024", "1e-9", "0.5", "0.9"]).ma
 
 @settings(max_examples=60)
 @given(noises(), st.integers(0, 12), st.integers(1, 80), failures)
-def test_min_count_is_the_least_count(noise: Noise, r: int, n: int, failure: Fraction) -> None:
+def test_min_count_is_the_least_count(noise: Discrete, r: int, n: int, failure: Fraction) -> None:
     tau = single_threshold.threshold(noise, r)
     slow = next((k for k in range(n + 1) if brute_force.binomial_tail(n, k, tau) < failure), None)
     assert min_count(noise, r, n, failure) == slow
 
 
 def test_counts_computed_by_hand() -> None:
-    result = [min_count(Noise(255, "1/5"), r, 100_000, "0.001") for r in range(1, 11)]
+    result = [min_count(Discrete(255, "1/5"), r, 100_000, "0.001") for r in range(1, 11)]
     assert result == [70136, 85719, 98039, 99563, 99679, 99793, 99900, 99991, None, None]
 
 
 def test_an_exact_tie_does_not_certify() -> None:
     """P[Bin(10, 1/2) ≥ 10] is 2^-10 exactly, which is not below 2^-10."""
-    assert min_count(Noise(1, "1/2"), 0, 10, "1/1024") is None
-    assert min_count(Noise(1, "1/2"), 0, 10, "1/1023") == 10
-    assert radius_from_votes(Noise(1, "0.8"), Votes(10, 10, "1/1024"), 5) is None
+    assert min_count(Discrete(1, "1/2"), 0, 10, "1/1024") is None
+    assert min_count(Discrete(1, "1/2"), 0, 10, "1/1023") == 10
+    assert radius_from_votes(Discrete(1, "0.8"), Votes(10, 10, "1/1024"), 5) is None
 
 
 def test_a_tie_that_cannot_be_checked_is_not_certified() -> None:
-    assert min_count(Noise(1, "0.8"), 0, 200_001, "0.5") == 100_002
+    assert min_count(Discrete(1, "0.8"), 0, 200_001, "0.5") == 100_002
 
 
 def test_radii_far_beyond_saturation_are_out_of_reach_at_once() -> None:
-    assert min_count(Noise(255, "0.2"), 10**12, 1_000) is None
-    assert plan(Noise(255, "0.2"), 10**12, 1) is None
+    assert min_count(Discrete(255, "0.2"), 10**12, 1_000) is None
+    assert plan(Discrete(255, "0.2"), 10**12, 1) is None
 
 
 def test_votes_that_prove_almost_nothing_are_fast_too() -> None:
     """At ε = 1 − 10^-30 unanimous votes bound p by almost 1, and many thresholds lie above the double below."""
     votes = Votes(10**8, 10**8, 1 - Fraction(1, 10**30))
-    noise = Noise(1, "0.53")
+    noise = Discrete(1, "0.53")
     result = radius_from_votes(noise, votes, 60_000)
     assert result is not None
     assert compare_tail(votes.n, votes.n, ThresholdProbability(noise, result), votes.failure) == -1
@@ -66,7 +66,7 @@ def test_votes_that_prove_almost_nothing_are_fast_too() -> None:
 
 @pytest.mark.parametrize(("n", "failure"), [(10**8, "0.001"), (10**8, "1e-30"), (10**7, "0.5")])
 def test_a_hundred_million_votes(n: int, failure: str) -> None:
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     result = min_count(noise, 2, n, failure)
     assert result is not None
     tau = SuccessProbability(single_threshold.threshold(noise, 2))
@@ -89,7 +89,7 @@ def test_the_lower_bound_is_the_largest_double_that_is_one(n: int, data: st.Data
 @settings(max_examples=40)
 @given(noises(), st.integers(1, 400), st.integers(1, 30), failures, st.data())
 def test_the_radius_from_votes_is_the_one_of_the_counts(
-    noise: Noise, n: int, d: int, failure: Fraction, data: st.DataObject
+    noise: Discrete, n: int, d: int, failure: Fraction, data: st.DataObject
 ) -> None:
     votes = Votes(data.draw(st.integers(0, n)), n, failure)
     result = radius_from_votes(noise, votes, d)
@@ -101,10 +101,10 @@ def test_the_radius_from_votes_is_the_one_of_the_counts(
 
 
 def test_the_radius_of_unanimous_votes() -> None:
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     assert reachable_radius(noise, 100_000, "0.001", 150528) == 8
     assert reachable_radius(noise, 5, "0.001", 150528) is None
-    assert reachable_radius(Noise(3, "1/4"), 100, "0.001", 50) == 50
+    assert reachable_radius(Discrete(3, "1/4"), 100, "0.001", 50) == 50
 
 
 @pytest.mark.parametrize(

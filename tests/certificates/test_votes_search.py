@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 from oracles.strategies import noises
 
-from ellzero.certificates import Noise, Votes, lower_bound, radius, radius_from_votes, single_threshold
+from ellzero.certificates import Discrete, Votes, lower_bound, radius, radius_from_votes, single_threshold
 from ellzero.certificates._balls import ball, precision
 from ellzero.certificates.binomial_tails import ThresholdProbability
 from ellzero.certificates.votes import guess_lower_bound, prove_radius
@@ -23,7 +23,7 @@ def some_votes(draw: st.DrawFn, most: int) -> Votes:
     return Votes(n - draw(st.integers(0, n)), n, draw(failures))
 
 
-def slow_radius(noise: Noise, votes: Votes, d: int) -> int | None:
+def slow_radius(noise: Discrete, votes: Votes, d: int) -> int | None:
     """The definition: the largest r ≤ d with P[Bin(n, τ_r) ≥ count] < ε, in Fractions."""
     tails = (
         brute_force.binomial_tail(votes.n, votes.count, single_threshold.threshold(noise, r)) for r in range(d + 1)
@@ -31,7 +31,7 @@ def slow_radius(noise: Noise, votes: Votes, d: int) -> int | None:
     return max((r for r, tail in enumerate(tails) if tail < votes.failure), default=None)
 
 
-def beta_radius(noise: Noise, votes: Votes, d: int) -> int | None:
+def beta_radius(noise: Discrete, votes: Votes, d: int) -> int | None:
     """The same by the incomplete beta function alone, one radius after the other."""
     with precision(256):
         for r in range(d + 1):
@@ -45,7 +45,7 @@ def beta_radius(noise: Noise, votes: Votes, d: int) -> int | None:
 
 @settings(max_examples=60)
 @given(noises(max_denominator=30), some_votes(70), st.integers(1, 15), st.none() | st.integers(0, 40))
-def test_any_guess_leads_to_the_radius_by_definition(noise: Noise, votes: Votes, d: int, guess: int | None) -> None:
+def test_any_guess_leads_to_the_radius_by_definition(noise: Discrete, votes: Votes, d: int, guess: int | None) -> None:
     expected = slow_radius(noise, votes, d)
     assert radius_from_votes(noise, votes, d) == expected
     assert prove_radius(noise, votes, d, guess, partial(ThresholdProbability, noise)) == expected
@@ -53,13 +53,13 @@ def test_any_guess_leads_to_the_radius_by_definition(noise: Noise, votes: Votes,
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from([Noise(255, "0.2"), Noise(1, "0.6"), Noise(9, "0.02"), Noise(3, "0.9")]),
+    st.sampled_from([Discrete(255, "0.2"), Discrete(1, "0.6"), Discrete(9, "0.02"), Discrete(3, "0.9")]),
     st.sampled_from([3_000, 100_000, 10**8]),
     st.integers(0, 10**5),
     st.sampled_from(["0.001", "0.04", "1e-20", "0.8"]),
 )
 def test_many_votes_certify_what_the_incomplete_beta_function_says(
-    noise: Noise, n: int, per_100_000_missing: int, failure: str
+    noise: Discrete, n: int, per_100_000_missing: int, failure: str
 ) -> None:
     votes = Votes(n - n * per_100_000_missing**2 // (2 * 10**10), n, failure)
     assert radius_from_votes(noise, votes, 12) == beta_radius(noise, votes, 12)
@@ -67,7 +67,7 @@ def test_many_votes_certify_what_the_incomplete_beta_function_says(
 
 @settings(max_examples=30)
 @given(noises(max_denominator=12), some_votes(1_000))
-def test_the_number_of_coordinates_only_cuts(noise: Noise, votes: Votes) -> None:
+def test_the_number_of_coordinates_only_cuts(noise: Discrete, votes: Votes) -> None:
     far = radius_from_votes(noise, votes, MAX_DIMENSION)
     for d in (1, 20):
         assert radius_from_votes(noise, votes, d) == (None if far is None else min(far, d))
@@ -75,7 +75,7 @@ def test_the_number_of_coordinates_only_cuts(noise: Noise, votes: Votes) -> None
 
 @pytest.mark.parametrize("failure", ["0.001", 1 - Fraction(1, 10**30)])
 def test_unanimous_votes_end_somewhere_in_any_number_of_coordinates(failure: str | Fraction) -> None:
-    noise, votes = Noise(255, "0.2"), Votes(10**8, 10**8, failure)
+    noise, votes = Discrete(255, "0.2"), Votes(10**8, 10**8, failure)
     result = radius_from_votes(noise, votes, MAX_DIMENSION)
     assert result is not None
     exact = [single_threshold.threshold(noise, r) for r in (result, result + 1)]
@@ -92,7 +92,7 @@ def test_the_guess_of_the_lower_bound_is_good_enough_to_hit_the_radius(n: int, f
     votes = Votes(int(n * Fraction(share)), n, failure)
     low, guess = lower_bound(votes), guess_lower_bound(votes)
     assert guess == pytest.approx(low, rel=1e-5)
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     assert radius(noise, guess, 100) == radius(noise, low, 100)
 
 

@@ -3,9 +3,9 @@
 import pytest
 from command_line import Ellzero, check_mistake
 
-from ellzero.certificates import Noise, column
+from ellzero.certificates import Discrete, column
 
-TAU_8 = column(Noise(255, "0.2"), 8).rows[8].value
+TAU_8 = column(Discrete(255, "0.2"), 8).rows[8].value
 
 
 def test_plan(ellzero: Ellzero) -> None:

@@ -11,7 +11,7 @@ import pytest
 from command_line import Ellzero, interrupt_process
 from s3_server import S3Place
 
-from ellzero.certificates import Noise, thresholds
+from ellzero.certificates import Discrete, thresholds
 from ellzero.core.execution.ray_executor import RayExecutor
 from ellzero.tables import PaperTable, Table, ThresholdIndex
 
@@ -24,7 +24,7 @@ def test_a_table_from_flags_and_a_lookup_in_it(ellzero: Ellzero, tmp_path: Path)
     assert f"{tmp_path}/t: 1,780 cells of 18 columns in 1 shard" in run.out
     assert re.search(r"^computing took .+ time than expected$", run.out, re.MULTILINE)
     assert "18 columns, about" in run.err
-    assert ThresholdIndex.open(f"{tmp_path}/t").radius("0.99", Noise(255, "0.2"), 784).radius == 3
+    assert ThresholdIndex.open(f"{tmp_path}/t").radius("0.99", Discrete(255, "0.2"), 784).radius == 3
     again = ellzero(f"{SMALL} --out {tmp_path}/t")
     assert again.out == f"{tmp_path}/t: all 18 columns are present already\n"
 
@@ -89,7 +89,7 @@ def test_the_papers_algorithm_as_a_job_and_as_an_audit(
     assert "4 cells by the paper's algorithm" in run.out
     rows = PaperTable.open(f"{tmp_path}/paper").rows()
     assert [(row.d, row.r) for row in rows] == [(40, 1), (40, 2), (5000, 1), (5000, 2)]
-    exact = thresholds(Noise(255, "0.2"), [1, 2])
+    exact = thresholds(Discrete(255, "0.2"), [1, 2])
     for row in rows:
         assert exact[row.r - 1] <= row.value <= exact[row.r - 1] + row.error_bound
     assert "all cells are present already" in ellzero(line).out

@@ -11,12 +11,12 @@ import pytest
 from command_line import Ellzero, Run
 from oracles.tables import alter_row, contents, cut, exact_slice, files, list_rows, with_footer
 
-from ellzero.certificates import Noise, column, paper_threshold, radius
+from ellzero.certificates import Discrete, column, paper_threshold, radius
 from ellzero.tables import PaperTable, Table, bundled
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store
 
-BYTES, BITS, FLAT = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4")
+BYTES, BITS, FLAT = Discrete(255, "1/10"), Discrete(1, "4/5"), Discrete(3, "1/4")
 
 LOOKUP = "radius --table"
 

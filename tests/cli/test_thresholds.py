@@ -7,7 +7,7 @@ import sys
 import pytest
 from command_line import Ellzero, check_mistake
 
-from ellzero.certificates import Noise, column
+from ellzero.certificates import Discrete, column
 
 
 def test_thresholds_as_a_table_say_their_conventions(ellzero: Ellzero) -> None:
@@ -38,7 +38,7 @@ def test_thresholds_as_json(ellzero: Ellzero) -> None:
 
 def test_thresholds_go_to_saturation_by_themselves(ellzero: Ellzero) -> None:
     lines = ellzero("thresholds --k 1 --alpha 0.8 --format csv").out.splitlines()
-    assert [line.partition(",")[2] for line in lines[1:]] == [str(row.value) for row in column(Noise(1, "0.8")).rows]
+    assert [line.partition(",")[2] for line in lines[1:]] == [str(row.value) for row in column(Discrete(1, "0.8")).rows]
     assert lines[-1] == "52,1.00000000000000000000"
 
 

@@ -13,7 +13,7 @@ from client.loopback import serving, started
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ellzero.certificates import (
-    Noise,
+    Discrete,
     Votes,
     certify,
     column,
@@ -32,7 +32,7 @@ from ellzero.serve.platform.api_keys import hash_key
 from ellzero.serve.settings import ApiKey, ServeSettings
 from ellzero.tables import LocalClient
 
-NOISE = Noise(255, "0.2")
+NOISE = Discrete(255, "0.2")
 D = 784
 LOCAL = LocalClient()
 KEY = "a key of these tests"
@@ -87,7 +87,7 @@ def test_a_double_on_either_side_of_a_threshold(service: Client, r: int) -> None
 
 
 def test_two_classes(service: Client) -> None:
-    noise = Noise(255, "0.1")
+    noise = Discrete(255, "0.1")
     tops: list[str | float | Fraction] = ["0.48", 0.4, Fraction(1, 3)]
     others: list[str | float | Decimal] = [0.01, "1/5", Decimal("0.33")]
     expected = [radius(noise, p, D, p_b) for p, p_b in zip(tops, others, strict=True)]
@@ -138,7 +138,7 @@ def test_plans_and_comparisons_and_tables(service: Client) -> None:
     assert (answer.n, answer.min_count, answer.r) == (planned.n, planned.min_count, 3)
     assert service.plan(k=255, alpha=0.2, n=1000, d=D, failure=0.01).r == reachable_radius(NOISE, 1000, "0.01", D)
     compared = service.compare(alpha=0.8, d=D, p="0.99", r_max=2)
-    assert compared.discrete == radius(Noise(1, "0.8"), "0.99", D)
+    assert compared.discrete == radius(Discrete(1, "0.8"), "0.99", D)
     assert compared.gaussian == gaussian_l0_radius(sigma_for_alpha("0.8"), "0.99", D)
     assert [row.r for row in compared.rows] == [0, 1, 2]
     tables = service.tables()
@@ -210,7 +210,7 @@ def test_asynchronously_on_a_socket_and_in_process(url: str, backend: str) -> No
         assert (one.radius, some.radii, many.radii.tolist(), votes.radius) == (3, [3, None], [[3, -1]], 7)
         assert (await client.thresholds(k=1, alpha="0.8", r_max=1)).rows[1].threshold == Decimal("0.875")
         assert (await client.plan(k=255, alpha=0.2, r=3, p="0.99")).n == 2482
-        assert (await client.compare(alpha="0.8", d=5, p=0.9)).discrete == radius(Noise(1, "0.8"), 0.9, 5)
+        assert (await client.compare(alpha="0.8", d=5, p=0.9)).discrete == radius(Discrete(1, "0.8"), 0.9, 5)
         assert (await client.tables()).rows > 0
         assert await client.health()
         assert await client.ready()

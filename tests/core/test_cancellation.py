@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from ellzero.certificates import Noise, Votes, column, plan, radius, radius_from_votes, rho, thresholds
+from ellzero.certificates import Discrete, Votes, column, plan, radius, radius_from_votes, rho, thresholds
 from ellzero.certificates.single_threshold import complement
 from ellzero.core.cancellation import cancel_when, check_cancelled
 from ellzero.core.errors import Stopped
 
 # Minutes or hours each, unless they are stopped.
-SLOW = Noise(1, "0.5000001")
+SLOW = Discrete(1, "0.5000001")
 ENDLESS: dict[str, Callable[[], object]] = {
     "column": lambda: column(SLOW),
     "radius": lambda: radius(SLOW, "0.9999999", 2**31 - 1),
@@ -41,7 +41,7 @@ def test_work_stops_soon_after_it_should(work: Callable[[], object]) -> None:
 
 def test_work_that_nobody_stops_has_its_result() -> None:
     with cancel_when(lambda: False):
-        assert radius(Noise(255, "0.2"), "0.99", 150528) == 3
+        assert radius(Discrete(255, "0.2"), "0.99", 150528) == 3
 
 
 def test_cancellation_is_limited_to_its_block_and_thread() -> None:

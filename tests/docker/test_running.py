@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request
 
-from ellzero.certificates import Noise, radius
+from ellzero.certificates import Discrete, radius
 from ellzero.tables import Table
 
 from .builder import Images
@@ -20,7 +20,7 @@ from .machine import Machine, wait_until_well
 from .recipe import Recipe
 
 QUESTION = "/v1/radius?k=255&alpha=0.2&d=784&p=0.99"
-EXPECTED = radius(Noise(255, "0.2"), "0.99", d=784)
+EXPECTED = radius(Discrete(255, "0.2"), "0.99", d=784)
 
 
 def test_the_serve_image_answers_and_is_well(images: Images, recipe: Recipe) -> None:

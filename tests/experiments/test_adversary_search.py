@@ -7,11 +7,11 @@ import pytest
 import torch
 from smoothing.small_models import Lookup, smoothed
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.experiments.adversary_search import SearchSettings, search_adversary
 from ellzero.smoothing import SmoothedClassifier
 
-NOISE = Noise(1, "0.9")
+NOISE = Discrete(1, "0.9")
 D = 6
 
 
@@ -72,7 +72,7 @@ def test_an_input_that_is_wrong_needs_no_change_and_a_constant_class_has_no_adve
 
 
 def test_votes_that_do_not_decide_are_counted_and_are_no_adversary() -> None:
-    even = SmoothedClassifier(Lookup(2, 1, 2, lambda point: point[0]), Noise(1, "1/2"), 2, feed="levels")
+    even = SmoothedClassifier(Lookup(2, 1, 2, lambda point: point[0]), Discrete(1, "1/2"), 2, feed="levels")
     found = search_adversary(even, torch.tensor([0]), 0, SearchSettings(0, 0))
     assert found.adversary is None
     assert found.undecided == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ellzero.certificates import InvalidInput, Noise, Votes, radius_from_votes
+from ellzero.certificates import Discrete, InvalidInput, Votes, radius_from_votes
 from ellzero.experiments.public_code import GreyNoise, GreyRun, for_grey
 from ellzero.smoothing import CertifySettings, DiscreteNoise, SmoothedClassifier
 from ellzero.smoothing.data.datasets import ArrayData
@@ -41,7 +41,7 @@ def test_on_black_and_white_it_is_the_discrete_noise_and_batches_have_the_same_l
     source = open_source(b"batch", Stage.SHOW, 0, torch.device("cpu"))
     batch = GreyNoise("0.8").sample_batch(x.repeat(4_000, 1), source)
     assert (batch != x).double().mean().item() == pytest.approx(0.2, abs=0.01)
-    assert GreyNoise("0.8").radius(Votes(990, 1_000), 9) == radius_from_votes(Noise(1, "0.8"), Votes(990, 1_000), 9)
+    assert GreyNoise("0.8").radius(Votes(990, 1_000), 9) == radius_from_votes(Discrete(1, "0.8"), Votes(990, 1_000), 9)
 
 
 def test_alpha_must_leave_something_of_the_image() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_line import run_process
 
-from ellzero.certificates import Noise, thresholds
+from ellzero.certificates import Discrete, thresholds
 from ellzero.certificates.lee2019 import region_count
 from ellzero.core.errors import BadResults
 from ellzero.experiments import Estimate, ExperimentFolder
@@ -20,7 +20,7 @@ def test_counts_and_thresholds_are_those_of_the_mathematics(tmp_path: Path) -> N
         assert ratios == 2 * r + 1  # type: ignore[operator]
     assert result.values["most_regions"] == max(region_count(255, 150_528, r) for r in range(150_529))
     rows = result.table("thresholds").rows
-    assert [row[2] for row in rows] == thresholds(Noise(255, "0.2"), range(21))
+    assert [row[2] for row in rows] == thresholds(Discrete(255, "0.2"), range(21))
     assert "accuracy" not in {table.name for table in result.tables}
     assert result.notes[-1].endswith("--results.")
     assert (tmp_path / "regions.svg").read_text().count('id="axes_') == 2

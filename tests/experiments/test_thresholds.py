@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ellzero.certificates import Inconsistent, InvalidInput, Noise, PaperThreshold, thresholds
+from ellzero.certificates import Discrete, Inconsistent, InvalidInput, PaperThreshold, thresholds
 from ellzero.core.errors import BadResults
 from ellzero.core.execution.placement import Placement
 from ellzero.core.execution.ray_executor import RayExecutor
@@ -54,7 +54,7 @@ def test_the_tables_hold_the_exact_thresholds_in_full(
 ) -> None:
     rows = result.table(name).rows
     for place, alpha in enumerate(alphas, 1):
-        assert [row[place] for row in rows] == thresholds(Noise(k, alpha), [row[0] for row in rows])  # type: ignore[misc]
+        assert [row[place] for row in rows] == thresholds(Discrete(k, alpha), [row[0] for row in rows])  # type: ignore[misc]
 
 
 def test_a_surplus_unit_is_explained_where_the_threshold_is_a_decimal(result: ExperimentResult) -> None:
@@ -106,7 +106,7 @@ def test_a_killed_run_resumes_to_the_same_rows(tmp_path: Path, result: Experimen
 
 def test_a_row_below_the_exact_threshold_is_an_error_and_on_record(tmp_path: Path) -> None:
     folder = ExperimentFolder(tmp_path)
-    wrong = PaperThreshold(Noise(1, "0.8"), 784, 1, Decimal("0.87499999999999999999"), Decimal("1E-20"))
+    wrong = PaperThreshold(Discrete(1, "0.8"), 784, 1, Decimal("0.87499999999999999999"), Decimal("1E-20"))
     PaperTable.create(str(folder.subfolder("paper"))).append([wrong])
     with pytest.raises(Inconsistent, match="1 thresholds of the published algorithm are not within its bound"):
         run_thresholds(folder, QUICK, LOCAL)
@@ -127,17 +127,17 @@ def write_list(path: Path, values: list[Decimal]) -> None:
 def test_lists_are_matched_and_judged_row_by_row(tmp_path: Path) -> None:
     lists = tmp_path / "lists"
     lists.mkdir()
-    exact = thresholds(Noise(255, "0.2"), range(8))
+    exact = thresholds(Discrete(255, "0.2"), range(8))
     unit = Decimal(1).scaleb(-20)
     write_list(lists / "a", [*exact[:5], exact[5] + unit, exact[6] - unit, exact[7]])
-    write_list(lists / "b", thresholds(Noise(1, "0.92"), range(21)))
+    write_list(lists / "b", thresholds(Discrete(1, "0.92"), range(21)))
     (lists / ".hidden").write_text("no list")
     plan = ThresholdPlan(quick=True, lists=read_lists(lists))
     result = run_thresholds(ExperimentFolder(tmp_path / "out"), plan, LOCAL)
     rows = result.table("list rows").rows
     below = [
         sum(Fraction(float(value)) < Fraction(exact_value) for value, exact_value in zip(values, values, strict=True))
-        for values in (exact, thresholds(Noise(1, "0.92"), range(21)))
+        for values in (exact, thresholds(Discrete(1, "0.92"), range(21)))
     ]
     assert [row[:7] for row in result.table("lists").rows] == [
         ("a", "ImageNet, α = 0.2", 8, 6, 1, 1, 1),
@@ -158,7 +158,7 @@ def test_a_grossly_wrong_row_is_judged_and_other_files_are_left_out_by_name(tmp_
     """A row far below its threshold is the worst that a list can have, and no reason to say nothing of it."""
     lists = tmp_path / "lists"
     lists.mkdir()
-    exact = thresholds(Noise(1, "0.8"), range(9))
+    exact = thresholds(Discrete(1, "0.8"), range(9))
     write_list(lists / "a", [*exact[:6], Decimal("0.5"), *exact[7:]])
     (lists / "README.md").write_text("The lists of this folder.\n")
     result = run_thresholds(

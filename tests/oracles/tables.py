@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ellzero.certificates import Column, Noise, Threshold, column, single_threshold
+from ellzero.certificates import Column, Discrete, Threshold, column, single_threshold
 from ellzero.tables import ColumnSlice, End, Table
 from ellzero.tables.format.rows import Rows
 
@@ -31,7 +31,7 @@ def slice_of_column(source: Column) -> ColumnSlice:
     return ColumnSlice(source.noise, 0, rows_from(units, [row.exact for row in rows], [row.min_p for row in rows]), end)
 
 
-def exact_slice(noise: Noise, r_max: int | None = None) -> ColumnSlice:
+def exact_slice(noise: Discrete, r_max: int | None = None) -> ColumnSlice:
     """The rows 0..r_max of a noise, or all that there are."""
     return slice_of_column(column(noise, r_max))
 
@@ -55,17 +55,17 @@ def alter_row(
     return ColumnSlice(piece.noise, piece.first, rows_from(all_units, flags, doubles), end or piece.end)
 
 
-def list_rows(piece: ColumnSlice) -> tuple[Noise, End, list[Threshold]]:
+def list_rows(piece: ColumnSlice) -> tuple[Discrete, End, list[Threshold]]:
     """Everything in a slice, in a form that can be compared."""
     return piece.noise, piece.end, [piece.threshold(r) for r in range(piece.first, piece.stop)]
 
 
-def contents(table: Table) -> dict[Noise, list[tuple[Noise, End, list[Threshold]]]]:
+def contents(table: Table) -> dict[Discrete, list[tuple[Discrete, End, list[Threshold]]]]:
     """Everything in a table."""
     return {noise: [list_rows(run) for run in runs] for noise, runs in table.columns().items()}
 
 
-def literal_radius(noise: Noise, p: Fraction, d: int) -> int | None:
+def literal_radius(noise: Discrete, p: Fraction, d: int) -> int | None:
     """The largest r ≤ d with p > τ_r, each τ_r an exact fraction."""
     certified = None
     for r in range(d + 1):

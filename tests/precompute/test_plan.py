@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
-from ellzero.certificates import Noise, column
+from ellzero.certificates import Discrete, column
 from ellzero.precompute.cost import NOMINAL, CostModel, calibrate_cost_model, expected_bytes, expected_rows
 from ellzero.precompute.grid import GridSpec, make_grid
 from ellzero.precompute.plan import make_plan
@@ -16,7 +16,7 @@ from ellzero.tables.table import Table
 
 
 @given(noises(max_k=300), st.integers(0, 400))
-def test_the_expected_number_of_rows_is_about_right(noise: Noise, r_end: int) -> None:
+def test_the_expected_number_of_rows_is_about_right(noise: Discrete, r_end: int) -> None:
     rows = len(column(noise, r_end).rows)
     assert abs(expected_rows(noise, r_end) - rows) <= 6 + 0.1 * rows
 
@@ -25,11 +25,11 @@ def test_the_expected_number_of_rows_is_about_right(noise: Noise, r_end: int) ->
     ("k", "alpha", "rows"), [(1, "0.51", 53_614), (255, "0.01", 7_424), (15, "0.07", 44_183), (10**8, "0.1", 28)]
 )
 def test_the_expected_number_of_rows_to_saturation(k: int, alpha: str, rows: int) -> None:
-    assert expected_rows(Noise(k, alpha), 10**6) == pytest.approx(rows, rel=0.1)
+    assert expected_rows(Discrete(k, alpha), 10**6) == pytest.approx(rows, rel=0.1)
 
 
 def test_noises_without_end_are_expected_to_be_very_long() -> None:
-    nearly_flat = Noise(1, Fraction(2**40 + 1, 2**41))
+    nearly_flat = Discrete(1, Fraction(2**40 + 1, 2**41))
     assert expected_rows(nearly_flat, 2**31 - 1) == 2**31
     assert expected_rows(nearly_flat, 10) == 11
 
@@ -47,7 +47,7 @@ def test_the_model_is_calibrated_by_the_engine() -> None:
     assert model.seconds(10_000) > model.seconds(100) > 0
 
 
-def plan_ranges(grid: GridSpec, present: dict[Noise, Extent], workers: int) -> dict[Noise, tuple[int, int]]:
+def plan_ranges(grid: GridSpec, present: dict[Discrete, Extent], workers: int) -> dict[Discrete, tuple[int, int]]:
     plan = make_plan(grid, present, NOMINAL, workers)
     columns = [work for task in plan.tasks for work in task.columns]
     assert len({work.noise for work in columns}) == len(columns) == plan.columns

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ellzero.certificates import Noise, column
+from ellzero.certificates import Discrete, column
 from ellzero.core.execution.executors import Executor, LocalExecutor
 from ellzero.core.execution.ray_executor import RayExecutor
 from ellzero.precompute.cost import NOMINAL
@@ -151,4 +151,4 @@ def test_the_mark_of_a_run_is_removed_at_its_end(tmp_path: Path) -> None:
     table = Table.create(str(tmp_path / "t"))
     run(make_tasks(GridSpec((1,), (Fraction(1, 3),), 9), 1), table, LocalExecutor())
     assert [path.name for path in (tmp_path / "t").iterdir()] == table.store.names()
-    assert Noise(1, "1/3") in table.extents()
+    assert Discrete(1, "1/3") in table.extents()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oracles.strategies import noises
 from starlette.testclient import TestClient
 
-from ellzero.certificates import Noise, Votes, radius, radius_from_votes
+from ellzero.certificates import Discrete, Votes, radius, radius_from_votes
 
 NPY = {"content-type": "application/x-npy"}
 BYTES: dict[str, Any] = {"k": 255, "alpha": "0.2", "d": 784}
@@ -59,7 +59,7 @@ def test_runners_up_may_be_one_or_one_each(client: TestClient, data: st.DataObje
 
 def test_counts_of_votes(client: TestClient) -> None:
     counts = [0, 500, 513, 900, 990, 999, 1000]
-    expected = [radius_from_votes(Noise(255, "0.2"), Votes(count, 1000, "0.01"), 784) for count in counts]
+    expected = [radius_from_votes(Discrete(255, "0.2"), Votes(count, 1000, "0.01"), 784) for count in counts]
     response = client.post("/v1/radius", json={**BYTES, "count": counts, "n": 1000, "failure": "0.01"})
     assert response.json()["radii"] == expected
     radii = post_array(client, np.array(counts), **BYTES, n=1000, failure="0.01")
@@ -70,13 +70,13 @@ def test_counts_of_votes(client: TestClient) -> None:
 @settings(max_examples=60, deadline=None)
 def test_an_array_of_doubles(client: TestClient, values: list[float]) -> None:
     radii = post_array(client, np.array(values), **BYTES)
-    expected = [radius(Noise(255, "0.2"), value, 784) for value in values]
+    expected = [radius(Discrete(255, "0.2"), value, 784) for value in values]
     assert radii.tolist() == [-1 if one is None else one for one in expected]
 
 
 def test_an_array_against_a_runner_up(client: TestClient) -> None:
     values = [0.4, 0.6, 0.9, 0.99]
-    expected = [radius(Noise(255, "0.2"), value, 784, "0.05") for value in values]
+    expected = [radius(Discrete(255, "0.2"), value, 784, "0.05") for value in values]
     assert post_array(client, np.array(values), **BYTES, p_b="0.05").tolist() == expected
 
 
@@ -84,7 +84,7 @@ def test_a_million_values_and_no_more(client: TestClient) -> None:
     values = np.random.default_rng(1).uniform(0.4, 1, 1_000_000)
     radii = post_array(client, values, **BYTES)
     some = slice(None, None, 50_001)
-    expected = [radius(Noise(255, "0.2"), value, 784) for value in values[some].tolist()]
+    expected = [radius(Discrete(255, "0.2"), value, 784) for value in values[some].tolist()]
     assert radii[some].tolist() == [-1 if one is None else one for one in expected]
     body = orjson.dumps({**BYTES, "p": values.tolist()})
     listed = client.post("/v1/radius", content=body, headers={"content-type": "application/json"})

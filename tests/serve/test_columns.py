@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from ellzero.certificates import (
-    Noise,
+    Discrete,
     column,
     gaussian_l0_radius,
     gaussian_l0_threshold,
@@ -29,7 +29,7 @@ from ellzero.tables import bundled_index
 
 @given(noise=noises(max_k=300), r_max=st.integers(0, 20))
 @settings(max_examples=60, deadline=None)
-def test_thresholds_are_the_engines(client: TestClient, noise: Noise, r_max: int) -> None:
+def test_thresholds_are_the_engines(client: TestClient, noise: Discrete, r_max: int) -> None:
     response = client.get("/v1/thresholds", params={"k": noise.k, "alpha": str(noise.alpha), "r_max": r_max})
     answer = TypeAdapter(ThresholdsAnswer).validate_json(response.content)
     expected = column(noise, r_max)
@@ -54,7 +54,7 @@ def test_csv_and_arrow_have_the_same_rows(client: TestClient) -> None:
     lines = csv.text.splitlines()
     arrow = client.get(query, headers={"accept": "application/vnd.apache.arrow.stream"})
     table = pa.ipc.open_stream(BytesIO(arrow.content)).read_all()
-    expected = thresholds(Noise(255, "0.2"), range(10))
+    expected = thresholds(Discrete(255, "0.2"), range(10))
     assert [Decimal(line.split(",")[4]) for line in lines[1:]] == expected
     assert table["threshold"].to_pylist() == expected
     assert table["r"].to_pylist() == list(range(10))
@@ -84,7 +84,7 @@ def test_an_unavailable_media_type_is_406(client: TestClient) -> None:
 
 def test_a_plan_says_how_many_votes_a_radius_needs(client: TestClient) -> None:
     answer = TypeAdapter(PlanAnswer).validate_json(client.get("/v1/plan?k=255&alpha=0.2&r=3&p=0.99").content)
-    expected = plan(Noise(255, "0.2"), 3, "0.99")
+    expected = plan(Discrete(255, "0.2"), 3, "0.99")
     assert expected is not None
     assert (answer.n, answer.min_count) == (expected.n, expected.min_count)
     unreachable = client.get("/v1/plan?k=255&alpha=0.2&r=9&p=0.6").json()
@@ -94,7 +94,7 @@ def test_a_plan_says_how_many_votes_a_radius_needs(client: TestClient) -> None:
 @pytest.mark.parametrize("n", [1, 10, 1000, 100_000])
 def test_a_plan_says_how_far_votes_reach(client: TestClient, n: int) -> None:
     answer = TypeAdapter(PlanAnswer).validate_json(client.get(f"/v1/plan?k=255&alpha=0.2&n={n}&d=784").content)
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     assert answer.r == reachable_radius(noise, n, "0.001", 784)
     assert answer.min_count == (None if answer.r is None else min_count(noise, answer.r, n))
 
@@ -107,7 +107,7 @@ def test_a_plan_says_how_far_votes_reach(client: TestClient, n: int) -> None:
 def test_the_comparison_is_that_of_the_two_certificates(client: TestClient, alpha: Fraction, p: Fraction) -> None:
     query: dict[str, str | int] = {"alpha": str(alpha), "p": str(p), "d": 784, "r_max": 5}
     answer = TypeAdapter(CompareAnswer).validate_json(client.get("/v1/compare", params=query).content)
-    noise, sigma = Noise(1, alpha), sigma_for_alpha(alpha)
+    noise, sigma = Discrete(1, alpha), sigma_for_alpha(alpha)
     assert answer.sigma == sigma
     assert answer.discrete == radius(noise, p, 784)
     assert answer.gaussian == gaussian_l0_radius(sigma, p, 784)

@@ -10,7 +10,7 @@ from oracles.strategies import noises
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
-from ellzero.certificates import Noise, Votes, certify, lower_bound, min_count, radius, radius_from_votes, thresholds
+from ellzero.certificates import Discrete, Votes, certify, lower_bound, min_count, radius, radius_from_votes, thresholds
 from ellzero.core.conventions import CONVENTIONS
 from ellzero.core.schemas import RadiusAnswer, Source
 
@@ -68,7 +68,7 @@ def test_without_a_runner_up_it_abstains_iff_p_is_at_most_a_half(
 
 
 def test_text_is_exact_where_a_double_would_round(client: TestClient) -> None:
-    tau = thresholds(Noise(1, "4/5"), [2])[0]  # 0.96875 exactly
+    tau = thresholds(Discrete(1, "4/5"), [2])[0]  # 0.96875 exactly
     assert get_radius(client, p=tau, k=1, alpha="4/5", d=9).radius == 1
     assert get_radius(client, p=f"{tau}00000000000000001", k=1, alpha="4/5", d=9).radius == 2
 

@@ -7,10 +7,10 @@ import torch
 from smoothing.small_models import Counting
 from torch import Tensor, nn
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.smoothing import Certified, CertifySettings, SmoothedClassifier
 
-NOISE = Noise(3, "0.7")
+NOISE = Discrete(3, "0.7")
 
 
 def make_inputs(count: int, d: int = 8, levels: int = 4) -> list[Tensor]:
@@ -35,5 +35,5 @@ def record_inputs(feed: str, x: Any, noise: Any = None, **options: Any) -> Tenso
             recorded.append(samples)
             return torch.zeros(len(samples), 2)
 
-    SmoothedClassifier(Spy(), noise or Noise(255, "0.5"), 2, feed=feed, **options).predict(x, 200, seed=1)
+    SmoothedClassifier(Spy(), noise or Discrete(255, "0.5"), 2, feed=feed, **options).predict(x, 200, seed=1)
     return recorded[-1]

@@ -7,7 +7,7 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 
 Space = list[tuple[int, ...]]
 
@@ -26,7 +26,7 @@ class Lookup(nn.Module):
         return self.scores[(levels.flatten(1) * self.places).sum(1)]
 
 
-def smoothed(model: Lookup, noise: Noise, x: tuple[int, ...]) -> list[Fraction]:
+def smoothed(model: Lookup, noise: Discrete, x: tuple[int, ...]) -> list[Fraction]:
     """The exact probability of each class under noise at x."""
     shares = [Fraction(0)] * (max(model.labels) + 1)
     for point, label in zip(model.space, model.labels, strict=True):

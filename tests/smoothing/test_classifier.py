@@ -8,7 +8,7 @@ import torch
 from smoothing.classifiers import NOISE, make_inputs, record_inputs
 from smoothing.small_models import Counting, Lookup
 
-from ellzero.certificates import InvalidInput, Noise
+from ellzero.certificates import Discrete, InvalidInput
 from ellzero.smoothing import (
     ABSTAIN,
     CertifySettings,
@@ -22,7 +22,7 @@ from ellzero.smoothing import (
 
 def test_bounding_the_runner_up_can_certify_where_p_is_below_one_half() -> None:
     """Three classes with p = 0.46, 0.27 and 0.27."""
-    noise = Noise(2, "0.46")
+    noise = Discrete(2, "0.46")
     model = Lookup(3, 2, 3, lambda point: point[0])
     classifier = SmoothedClassifier(model, noise, 3, feed="levels")
     one = classifier.certify([0, 0], 100, 20_000, seed=1)

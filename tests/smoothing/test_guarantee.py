@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 from smoothing.small_models import Lookup, smoothed
 
-from ellzero.certificates import Noise, min_count, plan_looks, single_threshold
+from ellzero.certificates import Discrete, min_count, plan_looks, single_threshold
 from ellzero.smoothing import ABSTAIN, CertifySettings, SmoothedClassifier
 
 RUNS = 20_000
@@ -19,7 +19,7 @@ N, FAILURE = 60, Fraction(1, 10)
 
 def chance_of_staged(r: int, n: int, p: Fraction) -> Fraction:
     """How often any look certifies r if all n votes are drawn: an exact walk over the counts at each look."""
-    noise = Noise(3, "1/2")
+    noise = Discrete(3, "1/2")
     alive = {0: Fraction(1)}  # by count, the chance to be there without a look having certified r
     certified, before = Fraction(0), 0
     for look in plan_looks(n, FAILURE):
@@ -40,7 +40,7 @@ def certified_share(stopping: str, runner_up: bool, r: int, runs: int) -> Fracti
 
     K = 3, α = 1/2: β = 1/6 and τ_1 = 1 − β/(2α) = 5/6 = 1 − β.
     """
-    noise = Noise(3, "1/2")
+    noise = Discrete(3, "1/2")
     model = Lookup(4, 2, 2, lambda point: int(point[0] == 3))
     x = torch.tensor([0, 1])
     assert smoothed(model, noise, (0, 1))[0] == Fraction(5, 6) == single_threshold.threshold(noise, 1)
@@ -53,7 +53,7 @@ def certified_share(stopping: str, runner_up: bool, r: int, runs: int) -> Fracti
 
 def test_a_p_at_the_threshold_is_certified_as_rarely_as_promised_and_no_more_rarely() -> None:
     share = certified_share("settled", False, 1, RUNS)
-    least = min_count(Noise(3, "1/2"), 1, N, FAILURE)
+    least = min_count(Discrete(3, "1/2"), 1, N, FAILURE)
     assert least is not None
     expected = brute_force.binomial_tail(N, least, Fraction(5, 6))
     assert expected < FAILURE
@@ -84,7 +84,7 @@ def test_the_two_class_certificate_keeps_the_promise_too(stopping: str) -> None:
 
 def test_a_class_selected_and_bounded_on_the_same_votes_would_break_it() -> None:
     """The mistake that n0 fresh votes are there to avoid, made on purpose: the test above would see it."""
-    noise, classes = Noise(1, "1/2"), 8
+    noise, classes = Discrete(1, "1/2"), 8
     model = Lookup(2, 3, classes, lambda point: point[0] * 4 + point[1] * 2 + point[2])  # every class: p = 1/8
     classifier = SmoothedClassifier(model, noise, classes, feed="levels")
     wrong = 0
@@ -118,7 +118,7 @@ def test_a_radius_never_exceeds_the_exhaustive_truth(
         classes,
         lambda point: min(classes - 1, sum(w * v for w, v in zip(weights, point, strict=True)) // centre),
     )
-    noise = Noise(levels - 1, alpha)
+    noise = Discrete(levels - 1, alpha)
     truth = {}
     for point in model.space:
         shares = smoothed(model, noise, point)

@@ -9,7 +9,7 @@ import pytest
 from command_line import Ellzero
 from oracles.tables import contents, files
 
-from ellzero.certificates import Noise, single_threshold, threshold_rows, thresholds
+from ellzero.certificates import Discrete, single_threshold, threshold_rows, thresholds
 from ellzero.tables import ABSTAIN, ColumnSlice, End, Source, Table, bundled, bundled_index
 
 SHIPPED = files(bundled.LOCATION)
@@ -17,7 +17,7 @@ ALPHAS = [Fraction(percent, 100) for percent in range(1, 100)]
 
 
 @pytest.fixture(scope="module")
-def columns() -> dict[Noise, list[ColumnSlice]]:
+def columns() -> dict[Discrete, list[ColumnSlice]]:
     return Table.open(str(bundled.LOCATION)).columns()
 
 
@@ -26,13 +26,13 @@ def test_it_is_small_enough_to_ship() -> None:
     assert all(name.endswith(".parquet") for name in SHIPPED)
 
 
-def test_it_has_the_noises_that_people_use(columns: dict[Noise, list[ColumnSlice]]) -> None:
+def test_it_has_the_noises_that_people_use(columns: dict[Discrete, list[ColumnSlice]]) -> None:
     ks = {noise.k for noise in columns}
     assert ks >= {1, 2, 3, 4, 7, 9, 15, 16, 19, 25, 31, 63, 127, 255}
-    assert set(columns) == {Noise(k, alpha) for k in ks for alpha in ALPHAS}
+    assert set(columns) == {Discrete(k, alpha) for k in ks for alpha in ALPHAS}
 
 
-def test_every_column_goes_to_its_end_or_far_enough(columns: dict[Noise, list[ColumnSlice]]) -> None:
+def test_every_column_goes_to_its_end_or_far_enough(columns: dict[Discrete, list[ColumnSlice]]) -> None:
     for noise, runs in columns.items():
         (run,) = runs
         assert run.first == 0
@@ -41,7 +41,7 @@ def test_every_column_goes_to_its_end_or_far_enough(columns: dict[Noise, list[Co
         assert (run.end is End.COMPLETE) == (run.threshold(run.stop - 1).value == 1)
 
 
-def test_its_rows_are_what_exact_arithmetic_gives(columns: dict[Noise, list[ColumnSlice]]) -> None:
+def test_its_rows_are_what_exact_arithmetic_gives(columns: dict[Discrete, list[ColumnSlice]]) -> None:
     for number, (noise, (run,)) in enumerate(columns.items()):
         radii = [number % run.stop, run.stop - 1]
         assert [run.threshold(r) for r in radii] == threshold_rows(noise, radii)
@@ -53,20 +53,20 @@ def test_its_rows_are_what_exact_arithmetic_gives(columns: dict[Noise, list[Colu
             assert Fraction(row.min_p) > exact >= Fraction(row.min_p) - Fraction(1, 2**53)
 
 
-def test_it_has_the_published_values(columns: dict[Noise, list[ColumnSlice]]) -> None:
-    (run,) = columns[Noise(255, "1/10")]
+def test_it_has_the_published_values(columns: dict[Discrete, list[ColumnSlice]]) -> None:
+    (run,) = columns[Discrete(255, "1/10")]
     assert str(run.threshold(7).value) == "0.98739814896523242496"
     assert str(run.threshold(1).value) == "0.59647058823529411765"
     assert run.stop == 136
-    (run,) = columns[Noise(255, "1/5")]
+    (run,) = columns[Discrete(255, "1/5")]
     assert str(run.threshold(2).value) == "0.85373533256439830835"
-    assert thresholds(Noise(255, "1/10"), [7])[0] == columns[Noise(255, "1/10")][0].threshold(7).value
+    assert thresholds(Discrete(255, "1/10"), [7])[0] == columns[Discrete(255, "1/10")][0].threshold(7).value
 
 
 def test_it_is_loaded_once() -> None:
     index = bundled_index()
     assert bundled_index() is index
-    result = index.radius(0.99, Noise(255, "1/5"), 150_528)
+    result = index.radius(0.99, Discrete(255, "1/5"), 150_528)
     assert (result.radius, result.source) == (3, Source.TABLE)
     assert ABSTAIN == -1
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 from oracles.tables import cut, exact_slice, list_rows
 
-from ellzero.certificates import InvalidInput, Noise, Threshold
+from ellzero.certificates import Discrete, InvalidInput, Threshold
 from ellzero.tables import ColumnSlice, End, import_export
 
 
@@ -29,7 +29,7 @@ def test_csv_parses_back_to_the_same_rows(runs: list[ColumnSlice]) -> None:
     rows = csv.DictReader(io.StringIO("\n".join(import_export.to_csv(runs))))
     result = [
         Threshold(
-            Noise(int(row["k"]), f"{row['alpha_num']}/{row['alpha_den']}"),
+            Discrete(int(row["k"]), f"{row['alpha_num']}/{row['alpha_den']}"),
             int(row["r"]),
             Decimal(row["threshold"]),
             {"true": True, "false": False}[row["exact"]],
@@ -47,7 +47,7 @@ def test_json_parses_back_to_the_same_columns(runs: list[ColumnSlice]) -> None:
     assert (result["format"], result["digits"], sorted(result["conventions"])) == (1, 20, ["alpha", "k", "r"])
     columns = []
     for column in result["columns"]:
-        noise = Noise(column["k"], column["alpha"])
+        noise = Discrete(column["k"], column["alpha"])
         fields = zip(column["threshold"], column["exact"], column["min_p"], strict=True)
         rows = [
             Threshold(noise, r, Decimal(value), exact, min_p)

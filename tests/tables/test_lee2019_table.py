@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from oracles.tables import with_footer
 
-from ellzero.certificates import Noise, PaperThreshold, paper_threshold
+from ellzero.certificates import Discrete, PaperThreshold, paper_threshold
 from ellzero.tables import DamagedShard, NewerFormat, NotATable, PaperTable, lee2019_table
 
-BYTES, BITS = Noise(255, "1/10"), Noise(1, "4/5")
+BYTES, BITS = Discrete(255, "1/10"), Discrete(1, "4/5")
 ROWS = [paper_threshold(noise, d, r) for noise in (BYTES, BITS) for d in (12, 7) for r in (5, 1)]
 
 

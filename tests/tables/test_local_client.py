@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 from oracles.tables import exact_slice
 
-from ellzero.certificates import InvalidInput, Noise, Votes, plan, radius, radius_from_votes, thresholds
+from ellzero.certificates import Discrete, InvalidInput, Votes, plan, radius, radius_from_votes, thresholds
 from ellzero.client import Client
 from ellzero.tables import LocalClient, Table
 
@@ -38,12 +38,12 @@ def test_it_has_the_clients_methods_of_tables_with_the_same_parameters(method: s
 
 @given(noise=noises(max_k=300), p=st.fractions(0, 1, max_denominator=10**9), d=st.integers(1, 90))
 @settings(deadline=None)
-def test_radii_are_those_of_exact_arithmetic(local: LocalClient, noise: Noise, p: Fraction, d: int) -> None:
+def test_radii_are_those_of_exact_arithmetic(local: LocalClient, noise: Discrete, p: Fraction, d: int) -> None:
     assert local.radius(p, k=noise.k, alpha=noise.alpha, d=d).radius == radius(noise, p, d)
 
 
 def test_lists_arrays_and_votes(local: LocalClient) -> None:
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     assert local.radius([0.3, "0.99", Fraction(9, 10)], **BYTES).radii == [None, 3, 2]
     assert local.radius(np.array([[0.3, 0.99]]), **BYTES).radii.tolist() == [[-1, 3]]
     assert local.radius([0.6, 0.7], p_b=["0.1", 0.05], **BYTES).radii == [
@@ -59,8 +59,8 @@ def test_lists_arrays_and_votes(local: LocalClient) -> None:
 
 def test_thresholds_plans_comparisons_and_tables(local: LocalClient) -> None:
     answer = local.thresholds(k=255, alpha="0.2", r_max=3)
-    assert [row.threshold for row in answer.rows] == thresholds(Noise(255, "0.2"), range(4))
-    expected = plan(Noise(255, "0.2"), 3, "0.99")
+    assert [row.threshold for row in answer.rows] == thresholds(Discrete(255, "0.2"), range(4))
+    expected = plan(Discrete(255, "0.2"), 3, "0.99")
     assert expected is not None
     assert local.plan(k=255, alpha="0.2", r=3, p="0.99").n == expected.n
     assert local.plan(k=255, alpha="0.2", n=1000, d=784).r == 3
@@ -76,7 +76,7 @@ def test_it_is_used_like_a_client() -> None:
 
 
 def test_a_client_of_another_table(tmp_path: Path) -> None:
-    Table.create(str(tmp_path / "table")).append([exact_slice(Noise(3, "0.7"))])
+    Table.create(str(tmp_path / "table")).append([exact_slice(Discrete(3, "0.7"))])
     local = LocalClient(tmp_path / "table")
     assert local.radius("0.9", k=3, alpha="0.7", d=9).source == "table"
     assert local.radius("0.9", k=4, alpha="0.7", d=9).source == "computed"

@@ -16,13 +16,13 @@ from oracles.tables import exact_slice, files
 from pyarrow import fs
 from s3_server import S3Place
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.core import EllzeroError
 from ellzero.tables import DamagedShard, NotATable, StorageFailed, Table
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store
 
-SHARDS = [shard.encode([exact_slice(Noise(k, "4/5"), 3)]) for k in range(1, 9)]
+SHARDS = [shard.encode([exact_slice(Discrete(k, "4/5"), 3)]) for k in range(1, 9)]
 GONE = f"{'0' * 64}.parquet"
 
 
@@ -144,12 +144,12 @@ def test_a_run_s_mark_tells_who_shares_the_directory(tmp_path: Path) -> None:
 _FULL = """
 import resource, sys
 from oracles.tables import exact_slice
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.tables import StorageFailed, Table
 table = Table.create(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
 try:
-    table.append([exact_slice(Noise(255, "1/10"))])
+    table.append([exact_slice(Discrete(255, "1/10"))])
 except StorageFailed as error:
     print(error)
 """

@@ -18,7 +18,7 @@ from hypothesis import given, settings, strategies as st
 from oracles.tables import UNIT, alter_row, contents, cut, exact_slice, files, list_rows, rows_from, with_footer
 from s3_server import S3Place
 
-from ellzero.certificates import InvalidInput, Noise, paper_threshold
+from ellzero.certificates import Discrete, InvalidInput, paper_threshold
 from ellzero.tables import (
     ColumnSlice,
     CompactionReport,
@@ -39,7 +39,7 @@ from ellzero.tables.format import shard
 from ellzero.tables.store import Store, digest_of, generation_of
 from ellzero.tables.verification import compare_tables
 
-BYTES, BITS, DNA, FLAT = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/3"), Noise(3, "1/4")
+BYTES, BITS, DNA, FLAT = Discrete(255, "1/10"), Discrete(1, "4/5"), Discrete(3, "1/3"), Discrete(3, "1/4")
 WHOLE = {noise: exact_slice(noise, r_max) for noise, r_max in ((BYTES, None), (BITS, None), (DNA, 40), (FLAT, None))}
 
 
@@ -73,7 +73,7 @@ def compact_files(shards: list[list[ColumnSlice]], most_rows: int) -> tuple[dict
     return after, report
 
 
-def sorted_noises() -> list[Noise]:
+def sorted_noises() -> list[Discrete]:
     return sorted(WHOLE, key=lambda noise: (noise.k, noise.alpha))
 
 
@@ -460,7 +460,7 @@ def test_compaction_needs_no_more_memory_than_the_table_has(tmp_path: Path, monk
     """Twelve runs over interleaved grids, as they come about when a table is refined again and again."""
     table, rows = Table.create(str(tmp_path)), rows_from([UNIT // 2] * 300, [True] * 300, [0.5 + 2.0**-53] * 300)
     for start in range(12):
-        noises = [Noise(1, f"{at}/100000") for at in range(60_000 + start, 60_000 + 12 * 30, 12)]
+        noises = [Discrete(1, f"{at}/100000") for at in range(60_000 + start, 60_000 + 12 * 30, 12)]
         table.append([ColumnSlice(noise, 0, rows, End.CUT) for noise in noises])
     before, most, put = pyarrow.total_allocated_bytes(), [0], table.store.put
 

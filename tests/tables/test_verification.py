@@ -11,12 +11,12 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 from oracles.tables import UNIT, alter_row, cut, exact_slice, rows_from, with_footer
 
-from ellzero.certificates import Noise, PaperThreshold, paper_threshold, rho_inverse, thresholds
+from ellzero.certificates import Discrete, PaperThreshold, paper_threshold, rho_inverse, thresholds
 from ellzero.tables import ColumnSlice, End, PaperTable, Table, VerificationReport, audit, compact, verify
 from ellzero.tables.format import shard
 from ellzero.tables.verification import JudgedRow, compare_tables, judge_list
 
-BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
+BYTES, BITS, FLAT, WEAK = Discrete(255, "1/10"), Discrete(1, "4/5"), Discrete(3, "1/4"), Discrete(9, "1/50")
 WHOLE, CUT = exact_slice(BYTES), exact_slice(BITS, 20)
 
 
@@ -153,7 +153,7 @@ def test_flaws_that_show_without_recomputing_are_found(
 
 @settings(max_examples=40)
 @given(noise=noises(), data=st.data())
-def test_any_wrong_row_is_found(tmp_path_factory: pytest.TempPathFactory, noise: Noise, data: st.DataObject) -> None:
+def test_any_wrong_row_is_found(tmp_path_factory: pytest.TempPathFactory, noise: Discrete, data: st.DataObject) -> None:
     piece = exact_slice(noise, data.draw(st.integers(0, 40)))
     r = data.draw(st.integers(0, piece.stop - 1))
     change = data.draw(
@@ -210,8 +210,8 @@ def test_rows_of_the_paper_s_algorithm_agree_with_the_table(tmp_path: Path) -> N
 
 
 def test_rows_beyond_saturation_are_compared_with_one(tmp_path: Path) -> None:
-    table = table_of(tmp_path, [exact_slice(Noise(1, "99/100"))])
-    far = paper_threshold(Noise(1, "99/100"), 60, 50)
+    table = table_of(tmp_path, [exact_slice(Discrete(1, "99/100"))])
+    far = paper_threshold(Discrete(1, "99/100"), 60, 50)
     assert far.value == 1
     assert audit([far], table).sound
 
@@ -292,7 +292,7 @@ def test_a_threshold_list_is_judged_row_by_row() -> None:
 
 @settings(max_examples=60)
 @given(noises(), st.integers(0, 60), st.integers(1, 30), st.sampled_from([-1, 0, 1]))
-def test_a_decimal_is_judged_by_its_own_number_of_digits(noise: Noise, r: int, digits: int, units: int) -> None:
+def test_a_decimal_is_judged_by_its_own_number_of_digits(noise: Discrete, r: int, digits: int, units: int) -> None:
     (least,) = thresholds(noise, [r], digits)
     text = str(int(Fraction(least) * 10**digits) + units).zfill(digits + 1)
     value = Decimal(f"{text[:-digits]}.{text[-digits:]}")
@@ -303,7 +303,7 @@ def test_a_decimal_is_judged_by_its_own_number_of_digits(noise: Noise, r: int, d
 
 @settings(max_examples=60)
 @given(noises(), st.integers(0, 30), st.integers(1, 30))
-def test_a_double_is_below_the_threshold_iff_the_exact_fraction_says_so(noise: Noise, r: int, digits: int) -> None:
+def test_a_double_is_below_the_threshold_iff_the_exact_fraction_says_so(noise: Discrete, r: int, digits: int) -> None:
     (least,) = thresholds(noise, [r], digits)
     (row,) = judge_list(noise, [(r, least)])
     assert row.float_below == (Fraction(float(least)) < rho_inverse(noise, r, Fraction(1, 2)))

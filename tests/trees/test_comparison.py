@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from oracles.trees import all_inputs, estimators
 
-from ellzero.certificates import Noise, rho
+from ellzero.certificates import Discrete, rho
 from ellzero.trees import SmoothedTreeClassifier, UnusableLabels, compare_with_agnostic
 from ellzero.trees.estimators import SmoothedTrees
 
@@ -30,7 +30,8 @@ def test_the_gap_is_the_mean_difference_of_the_least_probability_of_the_own_clas
     """A stump: class 1 has 9/10 at 1, where a change leaves 1/10; at 0 it has 1/10, and no change takes that away."""
     comparison = compare_with_agnostic(STUMP, [[1, 0], [0, 1]], [1, 1])
     expected = [
-        (Fraction(1, 10) - rho(Noise(1, "9/10"), r, "9/10") + Fraction(1, 10) - rho(Noise(1, "9/10"), r, "1/10")) / 2
+        (Fraction(1, 10) - rho(Discrete(1, "9/10"), r, "9/10") + Fraction(1, 10) - rho(Discrete(1, "9/10"), r, "1/10"))
+        / 2
         for r in (1, 2)
     ]
     assert comparison.gap.tolist() == [0, *map(float, expected)]

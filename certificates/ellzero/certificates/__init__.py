@@ -1,6 +1,6 @@
 """Exact certificates of ℓ0 robustness: pure functions on exact numbers.
 
-Start with `Noise`, `thresholds` and `radius`; `votes` and `plan` deal with finite samples; `neyman_pearson` is the
+Start with `Discrete`, `thresholds` and `radius`; `votes` and `plan` deal with finite samples; `neyman_pearson` is the
 general theory, and `lee2019` the published algorithm. Every result is what exact arithmetic gives, rounded to the safe
 side.
 """

@@ -1,16 +1,40 @@
+from ellzero.certificates.budget_thresholds import (
+    min_p as min_p,
+    regions as regions,
+    rho as rho,
+    rho_inverse as rho_inverse,
+    threshold as threshold,
+    thresholds as thresholds,
+)
+from ellzero.certificates.certified_budgets import (
+    anytime_certified as anytime_certified,
+    certified as certified,
+    certified_from_votes as certified_from_votes,
+    staged_certified as staged_certified,
+)
 from ellzero.certificates.confidence_sequence import (
     anytime_lower_bound as anytime_lower_bound,
     anytime_radius as anytime_radius,
 )
-from ellzero.certificates.discrete import regions as regions, rho as rho, rho_inverse as rho_inverse
 from ellzero.certificates.exact_thresholds import (
     Column as Column,
     Threshold as Threshold,
     column as column,
-    min_p as min_p,
     saturation_bound as saturation_bound,
     threshold_rows as threshold_rows,
-    thresholds as thresholds,
+)
+from ellzero.certificates.families import (
+    Ablation as Ablation,
+    Deletion as Deletion,
+    Discrete as Discrete,
+    Family as Family,
+    Grouped as Grouped,
+    Hierarchical as Hierarchical,
+    Joint as Joint,
+    Mask as Mask,
+    RegionList as RegionList,
+    Sparse as Sparse,
+    SparseLevels as SparseLevels,
 )
 from ellzero.certificates.gaussian import (
     alpha_for_sigma as alpha_for_sigma,
@@ -29,7 +53,7 @@ from ellzero.certificates.multiclass import (
     upper_bound as upper_bound,
 )
 from ellzero.certificates.neyman_pearson import Region as Region, Rho as Rho
-from ellzero.certificates.noise import Noise as Noise
+from ellzero.certificates.products import Block as Block
 from ellzero.certificates.radii import Certificate as Certificate, certify as certify, radius as radius
 from ellzero.certificates.sample_size import Plan as Plan, plan as plan
 from ellzero.certificates.uniform import (

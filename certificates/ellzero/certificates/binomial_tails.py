@@ -12,7 +12,7 @@ from ellzero.certificates import single_threshold
 from ellzero.certificates._balls import Undecided, arb, ball, decide
 from ellzero.certificates._integers import divexact, mpz
 from ellzero.certificates.exact_thresholds import radius_bound
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.tail_fraction import upper_tail_balls
 
 MAX_VOTES = 10**8
@@ -48,7 +48,7 @@ class ThresholdProbability(SuccessProbability):
     ``within``, if given, is a closed interval that contains τ_r: it saves the first attempt all of the work.
     """
 
-    def __init__(self, noise: Noise, r: int, within: tuple[Fraction, Fraction] | None = None) -> None:
+    def __init__(self, noise: Discrete, r: int, within: tuple[Fraction, Fraction] | None = None) -> None:
         self._noise = noise
         self._r = r
         self._within = within

@@ -17,7 +17,7 @@ from math import exp, lgamma, log, log1p, nextafter, pi
 from ellzero.certificates._balls import Undecided, arb, ball, decide
 from ellzero.certificates.binomial_tails import SuccessProbability, ThresholdProbability
 from ellzero.certificates.exact_thresholds import radius_bound
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.radii import Watch, radius
 from ellzero.certificates.search import last_true_near
 from ellzero.certificates.votes import Votes, bits_of_double, double_of_bits
@@ -29,7 +29,7 @@ _HALVINGS = 60
 _BELOW_ONE = nextafter(1.0, 0.0)
 
 
-def anytime_radius(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
+def anytime_radius(noise: Discrete, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
     """The largest r ≤ d that the votes so far certify, None to abstain; ``votes.n`` is the number drawn so far.
 
     With probability at least 1 − ε the radii returned after *every* number of votes hold, all of them at once: when to

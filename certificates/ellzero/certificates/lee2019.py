@@ -27,7 +27,7 @@ from math import factorial
 from typing import NamedTuple
 
 from ellzero.certificates._integers import bincoef, divexact, fma, mpz, xmpz
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.core.errors import Inconsistent
 from ellzero.core.numbers import read_digits, read_dimension, read_integer, scaled_decimal
 
@@ -40,7 +40,7 @@ _MOST_RANGES = 64
 class PaperCell:
     """One (d, K, α, r)."""
 
-    noise: Noise
+    noise: Discrete
     d: int
     r: int
 
@@ -66,7 +66,7 @@ class PartialSums(NamedTuple):
 class PaperThreshold(NamedTuple):
     """τ_r lies in [value − error_bound, value]."""
 
-    noise: Noise
+    noise: Discrete
     d: int
     r: int
     value: Decimal
@@ -76,7 +76,7 @@ class PaperThreshold(NamedTuple):
 Mapper = Callable[[Callable[[range], PartialSums], Sequence[range]], Iterable[PartialSums]]
 
 
-def paper_threshold(noise: Noise, d: int, r: int, digits: int = 20, mapper: Mapper = map) -> PaperThreshold:
+def paper_threshold(noise: Discrete, d: int, r: int, digits: int = 20, mapper: Mapper = map) -> PaperThreshold:
     """An upper bound on τ_r with ``digits`` digits, by the published algorithm for inputs of ``d`` coordinates.
 
     ``mapper`` applies a function to ranges as `map` does: pass a pool's ``imap`` to share the cell among processes.
@@ -165,7 +165,7 @@ def combine(cell: PaperCell, partial_sums: Iterable[PartialSums], digits: int = 
     )
 
 
-def error_bound(noise: Noise, d: int, digits: int) -> Decimal:
+def error_bound(noise: Discrete, d: int, digits: int) -> Decimal:
     """max(α, β)^d + 10^-digits, rounded up to 2·digits digits: at most one outcome and one decimal unit too many."""
     largest = max(noise.alpha, noise.beta)
     scale = mpz(10) ** (2 * digits)

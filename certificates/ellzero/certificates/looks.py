@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.votes import Votes, check_n, radius_from_votes
 from ellzero.core.conventions import DEFAULT_FAILURE
 from ellzero.core.errors import InvalidInput
@@ -54,7 +54,7 @@ def plan_looks(n: int, failure: RationalLike = DEFAULT_FAILURE, last_share: Frac
 
 
 def staged_radius(
-    noise: Noise,
+    noise: Discrete,
     counts: Sequence[int],
     n: int,
     d: int,
@@ -67,11 +67,16 @@ def staged_radius(
     Holds with probability at least 1 − ε, whatever decided after how many looks to stop. A count is that of all votes
     up to its look, so counts never fall, and between two looks they grow by no more than the votes drawn.
     """
+    radii = [radius_from_votes(noise, votes, d) for votes in read_looks(counts, n, failure, last_share)]
+    return max((radius for radius in radii if radius is not None), default=None)
+
+
+def read_looks(counts: Sequence[int], n: int, failure: RationalLike, last_share: Fraction) -> list[Votes]:
+    """The votes at the first looks of a plan. Raises `InvalidInput` if they cannot be those of one sequence."""
     looks = plan_looks(n, failure, last_share)
     if not 1 <= len(counts) <= len(looks):
         raise InvalidInput("counts", f"counts at 1 to {len(looks)} looks", list(counts))
     votes = [Votes(count, look.n, look.failure) for count, look in zip(counts, looks, strict=False)]
     if not all(0 <= after.count - before.count <= after.n - before.n for before, after in pairwise(votes)):
         raise InvalidInput("counts", "counts of growing numbers of the same votes", list(counts))
-    radii = [radius_from_votes(noise, each, d) for each in votes]
-    return max((radius for radius in radii if radius is not None), default=None)
+    return votes

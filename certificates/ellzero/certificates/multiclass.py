@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ellzero.certificates._balls import below
 from ellzero.certificates.binomial_tails import MAX_VOTES, SuccessProbability, compare_tail
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.radii import radius
 from ellzero.certificates.votes import Votes, check_n, lower_bound
 from ellzero.core.conventions import DEFAULT_FAILURE
@@ -64,6 +64,6 @@ def bounds_from_counts(counts: Sequence[int], chosen: int, n: int, failure: Rati
     )
 
 
-def radius_from_bounds(noise: Noise, bounds: Bounds, d: int) -> int | None:
+def radius_from_bounds(noise: Discrete, bounds: Bounds, d: int) -> int | None:
     """The largest r ≤ d that the two bounds together certify, see `radius`; None to abstain."""
     return radius(noise, bounds.lower, read_dimension(d), bounds.upper)

@@ -36,34 +36,45 @@ class Region(NamedTuple):
     xbar: Mass
 
 
-def rho(regions: Iterable[Region], total: Mass, p: Fraction) -> Fraction:
+def rho(regions: Iterable[tuple[Mass, Mass]], total: Mass, p: Fraction) -> Fraction:
     """ρ(p) from regions that come in descending order of ratio, whose x- and x̄-masses sum to ``total``.
 
     Exact. Reads no more regions than it needs and stores none, so they may come from a generator.
     """
     unit, missing = p.denominator, p.numerator * total
     xbar_mass: Mass = 0
-    for region in regions:
-        mass = region.x * unit
+    for x, xbar in regions:
+        mass = x * unit
         if mass >= missing:
-            numerator, denominator = xbar_mass * mass + region.xbar * missing, mass * total
-            return Fraction(numerator, denominator) if missing else Fraction(xbar_mass, total)
+            return _divide(xbar_mass * mass + xbar * missing, mass * total) if missing else _divide(xbar_mass, total)
         missing -= mass
-        xbar_mass += region.xbar
+        xbar_mass += xbar
     raise InvalidInput("regions", "masses under x that sum to the total", xbar_mass)
 
 
-def rho_inverse(regions: Iterable[Region], total: Mass, q: Fraction) -> Fraction:
+def rho_inverse(regions: Iterable[tuple[Mass, Mass]], total: Mass, q: Fraction) -> Fraction:
     """ρ⁻¹(q) = sup{p : ρ(p) ≤ q} from regions in descending order of ratio. Exact, streaming as `rho`."""
+    return _divide(*rho_inverse_parts(regions, total, q))
+
+
+def rho_inverse_parts(regions: Iterable[tuple[Mass, Mass]], total: Mass, q: Fraction) -> tuple[Mass, Mass]:
+    """`rho_inverse` as numerator and denominator, which are not reduced: that takes longer than the rest."""
     unit, missing = q.denominator, q.numerator * total
     x_mass: Mass = 0
-    for region in regions:
-        mass = region.xbar * unit
+    for x, xbar in regions:
+        mass = xbar * unit
         if mass > missing:
-            return Fraction(x_mass * mass + region.x * missing, mass * total)
+            return x_mass * mass + x * missing, mass * total
         missing -= mass
-        x_mass += region.x
-    return Fraction(x_mass, total)
+        x_mass += x
+    return x_mass, total
+
+
+def _divide(numerator: Mass, denominator: Mass) -> Fraction:
+    """As a Fraction of ints; masses may be integers of GMP or FLINT."""
+    if isinstance(numerator, Fraction) or isinstance(denominator, Fraction):
+        return Fraction(numerator) / Fraction(denominator)
+    return Fraction(int(numerator), int(denominator))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from ellzero.certificates import recurrence
 from ellzero.certificates._balls import Undecided, precision, sign
-from ellzero.certificates.discrete import rho
+from ellzero.certificates.budget_thresholds import rho
 from ellzero.certificates.exact_thresholds import radius_bound, thresholds
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.search import last_true_near
 from ellzero.certificates.single_threshold import rho_ball
@@ -37,7 +37,7 @@ class Certificate:
     ceiling, or 0. At p = 1 no threshold decides, and all three are None.
     """
 
-    noise: Noise
+    noise: Discrete
     p: Fraction
     d: int
     radius: int | None
@@ -47,7 +47,7 @@ class Certificate:
 
 
 def radius(
-    noise: Noise, p: RationalLike, d: int, p_b: RationalLike | None = None, *, watch: Watch = iter
+    noise: Discrete, p: RationalLike, d: int, p_b: RationalLike | None = None, *, watch: Watch = iter
 ) -> int | None:
     """The largest r ≤ d such that every x̄ with ‖x−x̄‖₀ ≤ r gets the same answer as x; None to abstain.
 
@@ -58,7 +58,7 @@ def radius(
 
     Takes about 5 µs per certified radius; ``watch`` may wrap the iteration over radii, to show progress.
 
-    >>> radius(Noise(255, "0.2"), "0.99", 150528)
+    >>> radius(Discrete(255, "0.2"), "0.99", 150528)
     3
     """
     top = read_probability(p, "p")
@@ -68,7 +68,7 @@ def radius(
     return _two_class(noise, top, min(read_probability(p_b, "p_b"), 1 - top), d, watch)
 
 
-def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20, *, watch: Watch = iter) -> Certificate:
+def certify(noise: Discrete, p: RationalLike, d: int, digits: int = 20, *, watch: Watch = iter) -> Certificate:
     """The one-class `radius` together with the thresholds it lies between."""
     exact_p = read_probability(p, "p")
     certified = radius(noise, exact_p, d, watch=watch)
@@ -88,7 +88,7 @@ def certify(noise: Noise, p: RationalLike, d: int, digits: int = 20, *, watch: W
     )
 
 
-def certifies(noise: Noise, r: int, p_a: Fraction, p_b: Fraction) -> bool:
+def certifies(noise: Discrete, r: int, p_a: Fraction, p_b: Fraction) -> bool:
     """The two-class condition at exactly r: ρ_r(p_A) > 1 − ρ_r(1−p_B), for 0 < p_A, p_B < 1. Exact."""
     if r * noise.weights.z.bit_length() > _EXACT_BITS:
         fine = p_b.denominator.bit_length() - p_b.numerator.bit_length()  # p_B, the smallest number here, is ~2^-fine
@@ -101,7 +101,7 @@ def certifies(noise: Noise, r: int, p_a: Fraction, p_b: Fraction) -> bool:
     return rho(noise, r, p_a) > 1 - rho(noise, r, 1 - p_b)
 
 
-def _one_class(noise: Noise, p: Fraction, d: int, watch: Watch) -> int | None:
+def _one_class(noise: Discrete, p: Fraction, d: int, watch: Watch) -> int | None:
     if p <= _HALF:
         return None
     if p == 1 or noise.is_flat:
@@ -113,7 +113,7 @@ def _one_class(noise: Noise, p: Fraction, d: int, watch: Watch) -> int | None:
     return d
 
 
-def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int, watch: Watch) -> int | None:
+def _two_class(noise: Discrete, p_a: Fraction, p_b: Fraction, d: int, watch: Watch) -> int | None:
     if p_a <= p_b:
         return None
     if p_b == 0 or noise.is_flat:  # no other class ever; or x and x̄ look alike
@@ -122,7 +122,7 @@ def _two_class(noise: Noise, p_a: Fraction, p_b: Fraction, d: int, watch: Watch)
     return two_class_near(noise, p_a, p_b, likely or 0, 0, min(d, radius_bound(noise, p_b)))
 
 
-def two_class_near(noise: Noise, p_a: Fraction, p_b: Fraction, likely: int, low: int, high: int) -> int:
+def two_class_near(noise: Discrete, p_a: Fraction, p_b: Fraction, likely: int, low: int, high: int) -> int:
     """The largest r in low..high that the two-class rule certifies, given that it does low, searched from a guess.
 
     0 < p_B < p_A ≤ 1 − p_B. ρ_r never grows with r, so certified radii are 0, 1, …, R. R is at least the radius of p_A

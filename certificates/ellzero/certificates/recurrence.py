@@ -21,7 +21,7 @@ from typing import Protocol, TypeVar
 from ellzero.certificates import single_threshold
 from ellzero.certificates._balls import Undecided, arb, ball, precision
 from ellzero.certificates._integers import divexact, mpz
-from ellzero.certificates.noise import Noise, Weights
+from ellzero.certificates.families.discrete import Discrete, Weights
 
 A_co = TypeVar("A_co", covariant=True)
 
@@ -48,7 +48,7 @@ class ThresholdQuery(Protocol[A_co]):
         """The answer that every number in the ball has; Undecided when they differ."""
 
 
-def iter_answers(noise: Noise, query: ThresholdQuery[A_co], r_end: int) -> Iterator[A_co]:
+def iter_answers(noise: Discrete, query: ThresholdQuery[A_co], r_end: int) -> Iterator[A_co]:
     """The answers for r = 0, 1, 2, … in order, without end; exact for every r.
 
     ``r_end`` is how far the caller is likely to read: it only sets the initial precision.
@@ -75,7 +75,7 @@ def iter_answers(noise: Noise, query: ThresholdQuery[A_co], r_end: int) -> Itera
             bits = first_bits
 
 
-def iter_answers_exactly(noise: Noise, query: ThresholdQuery[A_co]) -> Iterator[A_co]:
+def iter_answers_exactly(noise: Discrete, query: ThresholdQuery[A_co]) -> Iterator[A_co]:
     """`iter_answers` in integers alone: slower as r grows; `iter_answers` is tested against it."""
     state = ExactRecurrence(noise.weights.descending)
     while True:
@@ -201,7 +201,7 @@ class BallRecurrence:
 
 
 def _blocks(
-    noise: Noise, query: ThresholdQuery[A_co], start: ExactRecurrence, bits: int, r: int
+    noise: Discrete, query: ThresholdQuery[A_co], start: ExactRecurrence, bits: int, r: int
 ) -> Iterator[list[A_co]]:
     """Answers from radius r on in balls of ``bits``, until that precision no longer suffices."""
     with precision(bits):
@@ -220,7 +220,7 @@ def _blocks(
         yield block
 
 
-def _answer(noise: Noise, query: ThresholdQuery[A_co], state: BallRecurrence) -> A_co:
+def _answer(noise: Discrete, query: ThresholdQuery[A_co], state: BallRecurrence) -> A_co:
     complement = state.complement()
     try:
         return query.of_ball(complement)

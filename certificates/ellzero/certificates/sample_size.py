@@ -8,27 +8,27 @@ from ellzero.certificates._balls import arb, ball, precision
 from ellzero.certificates.binomial_tails import (
     MAX_VOTES,
     SuccessProbability,
-    ThresholdProbability,
     compare_tail,
     tail_ball,
 )
 from ellzero.certificates.exact_thresholds import compute_at
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.rounding import ExceedsQuery
-from ellzero.certificates.votes import least_count
+from ellzero.certificates.votes import least_count, threshold_probability
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
-from ellzero.core.numbers import RationalLike, read_failure, read_integer, read_probability
+from ellzero.core.numbers import RationalLike, read_failure, read_probability
 
 _BITS = 192
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Of ``n`` votes, ``min_count`` certify ``r``; an input whose top class has probability ``p`` gets as many with
-    probability at least ``power``. No smaller n does."""
+    """Of ``n`` votes, ``min_count`` certify the budget; an input whose top class has probability ``p`` gets as many
+    with probability at least ``power``. No smaller n does."""
 
-    noise: Noise
-    r: int
+    family: Family
+    budget: Budget
     p: Fraction
     failure: Fraction
     power: Fraction
@@ -37,29 +37,41 @@ class Plan:
 
 
 def plan(
-    noise: Noise, r: int, p: RationalLike, failure: RationalLike = DEFAULT_FAILURE, power: RationalLike = DEFAULT_POWER
+    family: Family,
+    budget: Budget,
+    p: RationalLike,
+    failure: RationalLike = DEFAULT_FAILURE,
+    power: RationalLike = DEFAULT_POWER,
 ) -> Plan | None:
-    """The least n ≤ 10^8 with P[Bin(n, p) ≥ k*_r(n)] ≥ power; None if there is none, or if p ≤ τ_r.
+    """The least n ≤ 10^8 with P[Bin(n, p) ≥ k*(n)] ≥ power; None if there is none, or if p ≤ τ.
 
-    The power is a sawtooth in n: it rises while k*_r(n) stays the same and drops when it steps up, so bisection cannot
+    The power is a sawtooth in n: it rises while k*(n) stays the same and drops when it steps up, so bisection cannot
     find the least n. The power of the best *randomised* test at level ε never falls with n, since a test may ignore a
     vote, and it is an upper bound: bisection on it excludes every n below some n0, and from there on each n is checked.
     Every comparison is rigorous; one that cannot be proved counts as not reached.
     """
-    r, top = read_integer(r, "r", 0), read_probability(p, "p")
+    counts, top = family.read_budget(budget), read_probability(p, "p")
     search = _Search(
-        ThresholdProbability(noise, r),
+        threshold_probability(family, budget),
         SuccessProbability(top),
         read_failure(failure),
         read_failure(power, "power"),
     )
-    if top < 1 and not compute_at(noise, r, ExceedsQuery(top)):
+    if not _exceeds(family, counts, top, search.tau):
         return None
     least_votes = search.least()
     if least_votes is None:
         return None
     n, k = least_votes
-    return Plan(noise, r, top, search.failure, search.power, n, k)
+    return Plan(family, family.write_budget(counts), top, search.failure, search.power, n, k)
+
+
+def _exceeds(family: Family, counts: Counts, p: Fraction, tau: SuccessProbability) -> bool:
+    """p > τ; of the discrete noise without forming τ, which may be large."""
+    if isinstance(family, Discrete):
+        (r,) = counts
+        return p == 1 or compute_at(family, r, ExceedsQuery(p))
+    return p > tau.exact
 
 
 class _Search:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ellzero.certificates._balls import Undecided, arb, ball, precision, sign
 from ellzero.certificates._integers import mpz
-from ellzero.certificates.noise import Noise, Weights
+from ellzero.certificates.families.discrete import Discrete, Weights
 from ellzero.core.cancellation import BALL_STEPS, EXACT_STEPS, check_cancelled
 from ellzero.core.numbers import read_integer
 
@@ -19,7 +19,7 @@ from ellzero.core.numbers import read_integer
 _PYTHON_BITS = 512
 
 
-def complement(noise: Noise, r: int) -> tuple[int, int]:
+def complement(noise: Discrete, r: int) -> tuple[int, int]:
     """1 − τ_r as numerator and denominator, exact, not reduced.
 
     P_r(t) = a^t·g(t) and P_r(−t) = b^t·g(t) share g, which obeys (r−x+1)·g(x−1) = ab·(r+x+1)·g(x+1) + m·x·g(x); the
@@ -59,22 +59,22 @@ def _sum_from(weights: Weights, r: int, start: int) -> tuple[int, int] | None:
     return (one * b) ** x * (power * (b * q_sum - a * p_sum) + total), power * total
 
 
-def threshold(noise: Noise, r: int) -> Fraction:
+def threshold(noise: Discrete, r: int) -> Fraction:
     """τ_r = ρ_r⁻¹(1/2) as the exact rational that it is.
 
-    >>> threshold(Noise(1, "4/5"), 4)
+    >>> threshold(Discrete(1, "4/5"), 4)
     Fraction(3971, 4000)
     """
     numerator, denominator = complement(noise, read_integer(r, "r", 0))
     return Fraction(int(denominator - numerator), int(denominator))
 
 
-def complement_ball(noise: Noise, r: int, bits: int) -> arb:
+def complement_ball(noise: Discrete, r: int, bits: int) -> arb:
     """A ball that contains 1 − τ_r: `rho_ball` at p = 1/2."""
     return rho_ball(noise, r, Fraction(1, 2), bits)
 
 
-def rho_ball(noise: Noise, r: int, p: Fraction, bits: int) -> arb:
+def rho_ball(noise: Discrete, r: int, p: Fraction, bits: int) -> arb:
     """A ball that contains ρ_r(p), 0 < p < 1, at working precision ``bits``.
 
     Down to x = 0 every term is positive, so almost no accuracy is lost; below that some is, where masses are small.

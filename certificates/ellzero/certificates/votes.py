@@ -21,8 +21,11 @@ from ellzero.certificates.binomial_tails import (
     compare_tail,
     tail_ball,
 )
+from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts
 from ellzero.certificates.exact_thresholds import radius_bound
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.base import Budget, Family
+from ellzero.certificates.families.discrete import Discrete
+from ellzero.certificates.products import Products
 from ellzero.certificates.radii import Watch, radius
 from ellzero.certificates.search import last_true_near
 from ellzero.certificates.tail_fraction import guess_bound, point_ball
@@ -47,16 +50,31 @@ class Votes:
         object.__setattr__(self, "failure", read_failure(failure))
 
 
-def min_count(noise: Noise, r: int, n: int, failure: RationalLike = DEFAULT_FAILURE) -> int | None:
-    """k*_r: the least count out of n that certifies radius r at failure probability ε; None if even n does not.
+def min_count(family: Family, budget: Budget, n: int, failure: RationalLike = DEFAULT_FAILURE) -> int | None:
+    """k*: the least count out of n that certifies the budget at failure probability ε; None if even n does not.
 
-    With probability at least 1 − ε over the votes, no count ≥ k*_r comes from a p ≤ τ_r.
+    With probability at least 1 − ε over the votes, no count ≥ k* comes from a p ≤ τ.
 
-    >>> min_count(Noise(255, "0.2"), 2, 100_000, "0.001")
+    >>> min_count(Discrete(255, "0.2"), 2, 100_000, "0.001")
     85719
     """
-    epsilon = read_failure(failure)
-    return least_count(ThresholdProbability(noise, read_integer(r, "r", 0)), check_n(n), epsilon)
+    n, epsilon = check_n(n), read_failure(failure)
+    tau = threshold_probability(family, budget)
+    return None if never_exceeded(tau) else least_count(tau, n, epsilon)
+
+
+def threshold_probability(family: Family, budget: Budget) -> SuccessProbability:
+    """τ of a budget as a success probability."""
+    counts = family.read_budget(budget)
+    if isinstance(family, Discrete):
+        (r,) = counts
+        return ThresholdProbability(family, r)
+    return SuccessProbability(inverse_of_counts(family, counts, HALF, Products()))
+
+
+def never_exceeded(tau: SuccessProbability) -> bool:
+    """Whether τ = 1, so that no p certifies the budget. Thresholds of the discrete noise stay below 1."""
+    return not isinstance(tau, ThresholdProbability) and tau.exact == 1
 
 
 def lower_bound(votes: Votes) -> float:
@@ -78,7 +96,7 @@ def guess_lower_bound(votes: Votes) -> float:
     return guess_bound(votes.n, votes.count, votes.failure)
 
 
-def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
+def radius_from_votes(noise: Discrete, votes: Votes, d: int, *, watch: Watch = iter) -> int | None:
     """The largest r ≤ d that the votes certify, None to abstain.
 
     Holds with probability at least 1 − ε. Tight: a larger r would not pass P[Bin(n, τ_r) ≥ count] < ε.
@@ -89,7 +107,7 @@ def radius_from_votes(noise: Noise, votes: Votes, d: int, *, watch: Watch = iter
 
 
 def prove_radius(
-    noise: Noise, votes: Votes, d: int, likely: int | None, threshold: Callable[[int], SuccessProbability]
+    noise: Discrete, votes: Votes, d: int, likely: int | None, threshold: Callable[[int], SuccessProbability]
 ) -> int | None:
     """`radius_from_votes` for callers with a guess of it, and with τ_r as a success probability for any r.
 
@@ -106,7 +124,7 @@ def prove_radius(
     return largest if largest >= 0 else None
 
 
-def reachable_radius(noise: Noise, n: int, failure: RationalLike, d: int) -> int | None:
+def reachable_radius(noise: Discrete, n: int, failure: RationalLike, d: int) -> int | None:
     """The largest radius ≤ d that n unanimous votes certify; None if n is too small for any."""
     return radius_from_votes(noise, Votes(n, n, failure), d)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import click
 
 from ellzero.certificates.binomial_tails import MAX_VOTES
-from ellzero.certificates.noise import MAX_K
+from ellzero.certificates.families.discrete import MAX_K
 from ellzero.cli.parameters import IntegerRange
 from ellzero.core.numbers import MAX_DIMENSION
 

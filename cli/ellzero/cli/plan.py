@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import click
 
-from ellzero.certificates.exact_thresholds import compute_at, thresholds
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.budget_thresholds import thresholds
+from ellzero.certificates.exact_thresholds import compute_at
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import reachable_radius
@@ -27,7 +28,7 @@ def plan_command(
     k: int, alpha: str, r: int | None, p: str | None, n: int | None, d: int | None, failure: str, power: str | None
 ) -> None:
     """Print how many votes a radius needs, or how far n votes can reach, as the last line."""
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     if n is not None:
         if r is not None or p is not None or power is not None:
             raise click.UsageError("give either --n and --d, or --r and --p")
@@ -54,7 +55,7 @@ def plan_command(
     click.echo(votes.n)
 
 
-def _explain_unreachable(noise: Noise, r: int, p: str, power: str) -> str:
+def _explain_unreachable(noise: Discrete, r: int, p: str, power: str) -> str:
     threshold, exact = thresholds(noise, [r])[0], read_probability(p, "p")
     if exact == 1 or compute_at(noise, r, ExceedsQuery(exact)):
         return f"p = {p} is so close to τ_{r} = {threshold} that no n up to 10^8 has power {power} for radius {r}."

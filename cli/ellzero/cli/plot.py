@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ellzero.certificates.exact_thresholds import column, column_end
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.plots import plot_thresholds
 from ellzero.cli.certificate_options import RADIUS, K
 from ellzero.cli.groups import CommandGroup
@@ -29,7 +29,7 @@ def plot_group(ctx: click.Context) -> None:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("thresholds.png"), show_default=True)
 def plot_thresholds_command(k: int, alpha: str, r_max: int, out: Path) -> None:
     """Draw the thresholds against the radius, a line for each α."""
-    noises = [Noise(k, value) for value in alpha.split(",")]
+    noises = [Discrete(k, value) for value in alpha.split(",")]
     seconds = sum(column_seconds(column_end(noise, r_max, 20)) for noise in noises)
     announce(f"{len(noises)} columns", seconds)
     columns = [column(noise, r_max) for noise in track(noises, len(noises), "columns", seconds)]

@@ -10,13 +10,12 @@ from typing import Any
 
 import click
 
-from ellzero.certificates.discrete import rho
+from ellzero.certificates.budget_thresholds import rho, thresholds
 from ellzero.certificates.exact_thresholds import (
     estimate_radii,
     radius_bound,
-    thresholds,
 )
-from ellzero.certificates.noise import Noise
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.radii import Watch, certify, radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes
 from ellzero.cli.certificate_options import DIMENSION, VOTES, noise_options
@@ -62,7 +61,7 @@ def radius_command(
     server: str | None,
 ) -> None:
     """Print the certified radius, or `abstain`, as the last line: computed here, or from a table or a service."""
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     evidence = _read_options(p, p_b, count, n, failure)
     if table is not None and server is not None:
         raise click.UsageError("give either --table or --server, not both")
@@ -99,7 +98,7 @@ def _read_options(p: str | None, p_b: str | None, count: int | None, n: int | No
         raise click.UsageError(_FIELDS.sub(lambda field: f"--{field[0].replace('_', '-')}", message)) from error
 
 
-def _explain_probability(noise: Noise, p: str, d: int) -> dict[str, Any]:
+def _explain_probability(noise: Discrete, p: str, d: int) -> dict[str, Any]:
     certificate = certify(noise, p, d, watch=_watch(noise, read_probability(p, "p"), d))
     return {
         "p": p,
@@ -110,7 +109,7 @@ def _explain_probability(noise: Noise, p: str, d: int) -> dict[str, Any]:
     }
 
 
-def _explain_two_classes(noise: Noise, p: str, p_b: str, d: int) -> dict[str, Any]:
+def _explain_two_classes(noise: Discrete, p: str, p_b: str, d: int) -> dict[str, Any]:
     certified = radius(noise, p, d, p_b, watch=_watch(noise, read_probability(p, "p"), d))
     top = others_missing = None
     if certified is not None:
@@ -125,7 +124,7 @@ def _explain_two_classes(noise: Noise, p: str, p_b: str, d: int) -> dict[str, An
     }
 
 
-def _explain_votes(noise: Noise, count: int, n: int, failure: str, d: int) -> dict[str, Any]:
+def _explain_votes(noise: Discrete, count: int, n: int, failure: str, d: int) -> dict[str, Any]:
     votes = Votes(count, n, failure)
     low = lower_bound(votes)
     certified = radius_from_votes(noise, votes, d, watch=_watch(noise, Fraction(low), d))
@@ -197,7 +196,7 @@ def _with_option(message: str, field: str | None) -> str:
     return message.replace(field, _OPTIONS.get(field, f"--{field.replace('_', '-')}"), 1)
 
 
-def _watch(noise: Noise, p: Fraction, d: int) -> Watch:
+def _watch(noise: Discrete, p: Fraction, d: int) -> Watch:
     """Says what finding the radius of p will cost, and returns what shows its progress."""
     radii = min(d, estimate_radii(radius_bound(noise, max(1 - p, Fraction(1, 10**20))))) if p > Fraction(1, 2) else 0
     seconds = column_seconds(radii)

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.cli.certificate_options import K, noise_options
 from ellzero.cli.groups import CommandGroup
 from ellzero.cli.parameters import Command, IntegerRange
@@ -110,7 +110,7 @@ def show_command(table: str, k: int | None, alpha: str | None) -> None:
             click.echo(f"{key}  {paper.value}         {_UP.plus(paper.error_bound):.3E}")
         return
     if k is not None and alpha is not None:
-        noise = Noise(k, alpha)
+        noise = Discrete(k, alpha)
         runs = _read_column(Table.open(table), noise)
         click.echo(f"K = {k} ({k + 1} categories), α = {noise.alpha} (total probability of staying): {runs[-1].end}")
         click.echo(f"{'r':>7}  certified if p exceeds   least double that certifies")
@@ -119,7 +119,7 @@ def show_command(table: str, k: int | None, alpha: str | None) -> None:
                 row = run.threshold(r)
                 click.echo(f"{r:>7}  {row.value}   {row.min_p!r}{'   (exact)' if row.exact else ''}")
         return
-    noise_filter = Noise(1 if k is None else k, "1/2" if alpha is None else alpha)  # reads and checks both
+    noise_filter = Discrete(1 if k is None else k, "1/2" if alpha is None else alpha)  # reads and checks both
     extents = Table.open(table).extents()
     click.echo(f"{'K':>9} {'α':>10} {'rows':>9}  ends")
     for noise, extent in sorted(extents.items(), key=lambda item: (item[0].k, item[0].alpha)):
@@ -177,7 +177,7 @@ def export_command(table: str, output: str, k: int | None, alpha: str | None, ou
             else "give both --k and --alpha, or neither"
         )
     runs: Iterable[ColumnSlice] = (
-        _read_column(opened, Noise(k, alpha))
+        _read_column(opened, Discrete(k, alpha))
         if k is not None and alpha is not None
         else [run for runs in opened.columns().values() for run in runs]
     )
@@ -202,7 +202,7 @@ def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
     Rows below the exact threshold are unsound: they certify what is not proved. Only exact values ever enter a table.
     The exit code is 1 if any row is unsound.
     """
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     try:
         rows = list(import_export.from_text(file))
     except UnicodeDecodeError:
@@ -229,7 +229,7 @@ def _read_first_footer(store: Store) -> tuple[list[str], dict[str, Any]]:
     return names, shard.read_metadata(names[0], store.read(names[0]))
 
 
-def _read_column(table: Table, noise: Noise) -> list[ColumnSlice]:
+def _read_column(table: Table, noise: Discrete) -> list[ColumnSlice]:
     """The rows of one noise, which the table must have."""
     runs = table.column(noise)
     if not runs:

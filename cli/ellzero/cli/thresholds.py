@@ -19,8 +19,8 @@ from ellzero.certificates.exact_thresholds import (
     iter_rows,
     threshold_rows,
 )
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.lee2019 import PaperCell, combine, sum_range
-from ellzero.certificates.noise import Noise
 from ellzero.cli.certificate_options import DIMENSION, RADIUS, noise_options
 from ellzero.cli.parameters import MOST_RADII, Command, IntegerRange, Radii
 from ellzero.core.conventions import CONVENTIONS_DICT
@@ -55,7 +55,7 @@ def thresholds_command(
 
     The decimals are the exact values rounded up in the last digit.
     """
-    noise = Noise(k, alpha)
+    noise = Discrete(k, alpha)
     if r is not None and r_max is not None:
         raise click.UsageError("give either --r or --r-max")
     if workers is not None and method != "paper":
@@ -91,7 +91,7 @@ class Line(NamedTuple):
     extra: dict[str, Any]
 
 
-def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> Iterator[Line]:
+def column_rows(noise: Discrete, r_max: int | None, d: int | None, digits: int) -> Iterator[Line]:
     """Rows 0..r_max if r_max is not None, otherwise up to saturation or d."""
     end = column_end(noise, d if r_max is None else r_max, digits)
     length = end + 1 if end == r_max else estimate_radii(end)
@@ -101,14 +101,14 @@ def column_rows(noise: Noise, r_max: int | None, d: int | None, digits: int) -> 
     return map(_line, track(rows, length, "radii", seconds, streaming=True))
 
 
-def chosen_rows(noise: Noise, radii: list[int], digits: int) -> Iterator[Line]:
+def chosen_rows(noise: Discrete, radii: list[int], digits: int) -> Iterator[Line]:
     """Rows of these radii only."""
     steps = sum(min(r, column_end(noise, None, digits)) for r in radii)
     announce(f"{len(radii)} radii", column_seconds(min(steps // 4, max(radii, default=0)), digits))
     return map(_line, threshold_rows(noise, radii, digits))
 
 
-def paper_rows(noise: Noise, d: int, radii: Sequence[int], digits: int, workers: int) -> Iterator[Line]:
+def paper_rows(noise: Discrete, d: int, radii: Sequence[int], digits: int, workers: int) -> Iterator[Line]:
     """Rows by the paper's algorithm for inputs of d coordinates, each shared among processes."""
     cells = [PaperCell(noise, d, r) for r in radii]
     bits = d * noise.weights.z.bit_length()
@@ -122,7 +122,7 @@ def column_seconds(radii: int, digits: int = 20) -> float:
     return radii * _SECONDS_A_RADIUS * max(1, digits / 50)
 
 
-def print_rows(rows: Iterable[Line], noise: Noise, digits: int, method: str, output: str) -> None:
+def print_rows(rows: Iterable[Line], noise: Discrete, digits: int, method: str, output: str) -> None:
     """Print row by row, so that a column of any length needs no memory."""
     if output == "csv":
         click.echo("r,threshold")

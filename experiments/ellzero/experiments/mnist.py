@@ -34,7 +34,7 @@ from ellzero.experiments.mnist_tables import (
 from ellzero.experiments.mnist_training import TrainedNetwork, train_networks
 from ellzero.experiments.one_thread import use_one_thread
 from ellzero.experiments.public_code import GreyNoise, GreyRun, for_grey
-from ellzero.experiments.published import MNIST, MNIST_DIGESTS, Family
+from ellzero.experiments.published import MNIST, MNIST_DIGESTS, NoiseKind
 from ellzero.experiments.result import ExperimentResult
 from ellzero.smoothing.data.datasets import DataSet, ReorderedData
 from ellzero.smoothing.data.source import DataSource
@@ -229,7 +229,7 @@ def _certify_rows(
     settings: MnistSettings,
     test: _Source,
     alpha: str,
-    runs: Sequence[tuple[Family, Family, TrainedNetwork, Mapping[str, Any]]],
+    runs: Sequence[tuple[NoiseKind, NoiseKind, TrainedNetwork, Mapping[str, Any]]],
     place: Placement,
 ) -> list[CertifiedRow]:
     rows = []

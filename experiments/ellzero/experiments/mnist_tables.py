@@ -11,12 +11,12 @@ from ellzero.experiments.adversary_search import MOST_VOTES
 from ellzero.experiments.dataset_runs import CertifiedInputs
 from ellzero.experiments.mnist_settings import MnistSettings
 from ellzero.experiments.mnist_training import TrainedNetwork
-from ellzero.experiments.published import MNIST, MNIST_BEST_ALPHA, MNIST_EXHAUSTIVE, Family
+from ellzero.experiments.published import MNIST, MNIST_BEST_ALPHA, MNIST_EXHAUSTIVE, NoiseKind
 from ellzero.experiments.result import Cell, Estimate, ResultColumn, ResultTable
 from ellzero.smoothing.runs.metrics import Accuracy, Outcome, Report, summarize
 
 R_MAX: Final = 7
-_TITLES: Final[Mapping[tuple[Family, Family], str]] = {
+_TITLES: Final[Mapping[tuple[NoiseKind, NoiseKind], str]] = {
     ("discrete", "discrete"): "discrete noise, discrete certificate",
     ("discrete", "gaussian"): "the same model, Gaussian certificate",
     ("gaussian", "gaussian"): "Gaussian noise, Gaussian certificate",
@@ -27,8 +27,8 @@ _TITLES: Final[Mapping[tuple[Family, Family], str]] = {
 class CertifiedRow:
     """A row of the table: a network's noise, its certificate, and what was certified."""
 
-    noise: Family
-    certificate: Family
+    noise: NoiseKind
+    certificate: NoiseKind
     network: TrainedNetwork
     certified: CertifiedInputs
     report: Report

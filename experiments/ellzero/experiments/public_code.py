@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ellzero.certificates import Bounds, Noise, Votes, anytime_radius, radius_from_bounds, radius_from_votes
+from ellzero.certificates import Bounds, Discrete, Votes, anytime_radius, radius_from_bounds, radius_from_votes
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike
 from ellzero.smoothing.classifier import SmoothedClassifier
@@ -33,12 +33,12 @@ class GreyNoise:
     On black and white images it is the discrete noise with K = 1; radii are those of its votes, as if all were such.
     """
 
-    noise: Noise
+    noise: Discrete
     levels: int
     _choice: DiscreteNoise
 
     def __init__(self, alpha: RationalLike, levels: int = 256) -> None:
-        object.__setattr__(self, "noise", Noise(1, alpha))
+        object.__setattr__(self, "noise", Discrete(1, alpha))
         object.__setattr__(self, "levels", levels)
         kept = 2 * self.noise.alpha - 1
         if kept <= 0:

@@ -13,15 +13,15 @@ CITATION: Final = (
     "NeurIPS 2019"
 )
 
-Family = Literal["discrete", "gaussian"]
+NoiseKind = Literal["discrete", "gaussian"]
 
 
 @dataclass(frozen=True)
 class PublishedRow:
     """A row of a table of the paper: the noise of the classifier, the certificate, and ACC@r by r."""
 
-    noise: Family
-    certificate: Family
+    noise: NoiseKind
+    certificate: NoiseKind
     accuracy: Mapping[int, float]
     mean_radius: float | None = None
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from ellzero.certificates import Noise, Threshold, threshold_rows
+from ellzero.certificates import Discrete, Threshold, threshold_rows
 from ellzero.certificates.lee2019 import region_count
 from ellzero.core.errors import BadResults
 from ellzero.core.plotting import band_style, draw_figure, line_style, style_axes
@@ -62,7 +62,7 @@ def run_regions(folder: ExperimentFolder, runs: Sequence[AlphaRun] = (), *, quic
     config = {"quick": quick, "runs": {run.name: dict(run.manifest) for run in runs}}
     folder.begin(NAME, config)
     r_max = _QUICK_R_MAX if quick else R_MAX
-    thresholds = {alpha: threshold_rows(Noise(IMAGENET_K, alpha), range(r_max + 1)) for alpha in IMAGENET_ALPHAS}
+    thresholds = {alpha: threshold_rows(Discrete(IMAGENET_K, alpha), range(r_max + 1)) for alpha in IMAGENET_ALPHAS}
     tables = [_list_counts(), _list_thresholds(thresholds), *([_list_accuracies(runs)] if runs else [])]
     notes = ["The order of regions follows from their likelihood ratio alone. The engine sums over the 2r + 1 ratios."]
     if not runs:

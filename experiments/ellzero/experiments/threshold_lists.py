@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
-from ellzero.certificates import Noise, threshold_rows
+from ellzero.certificates import Discrete, threshold_rows
 from ellzero.core.errors import BadResults, InvalidInput
 from ellzero.experiments.result import Cell, ResultColumn, ResultTable
 from ellzero.experiments.threshold_settings import SETTINGS, PublishedSetting
@@ -66,15 +66,15 @@ def judge_file(name: str, content: bytes) -> JudgedList:
     if twice := [r for r, times in Counter(r for r, _ in rows).items() if times > 1]:
         raise BadResults(name, f"has more than one row for r = {twice[0]}")
     candidates = [(setting, alpha) for setting in SETTINGS for alpha in setting.alphas]
-    distances = [_measure_distance(rows, Noise(setting.k, alpha)) for setting, alpha in candidates]
+    distances = [_measure_distance(rows, Discrete(setting.k, alpha)) for setting, alpha in candidates]
     nearest = min(range(len(candidates)), key=distances.__getitem__)
     if distances[nearest] > _NEAR:
         raise BadResults(name, "is near the thresholds of no published setting")
     setting, alpha = candidates[nearest]
-    return JudgedList(setting, alpha, judge_list(Noise(setting.k, alpha), rows))
+    return JudgedList(setting, alpha, judge_list(Discrete(setting.k, alpha), rows))
 
 
-def _measure_distance(rows: Sequence[tuple[int, Decimal]], noise: Noise) -> Fraction:
+def _measure_distance(rows: Sequence[tuple[int, Decimal]], noise: Discrete) -> Fraction:
     """The median over the rows: a few wrong ones, which are to be found, do not hide what a list is about."""
     exact = threshold_rows(noise, [r for r, _ in rows])
     distances = [abs(Fraction(value) - Fraction(row.value)) for (_, value), row in zip(rows, exact, strict=True)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.experiments.published import IMAGENET_ALPHAS, IMAGENET_D, IMAGENET_K, MNIST_ALPHAS, MNIST_D, MNIST_K
 
 
@@ -17,9 +17,9 @@ class PublishedSetting:
     alphas: tuple[str, ...]
     radii: tuple[int, ...]
 
-    def noises(self) -> dict[str, Noise]:
+    def noises(self) -> dict[str, Discrete]:
         """The noise of each α, by α as it is published."""
-        return {alpha: Noise(self.k, alpha) for alpha in self.alphas}
+        return {alpha: Discrete(self.k, alpha) for alpha in self.alphas}
 
 
 SETTINGS: Final = (

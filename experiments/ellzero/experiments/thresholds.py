@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from ellzero.certificates import Noise, PaperThreshold, Threshold, column, threshold_rows
+from ellzero.certificates import Discrete, PaperThreshold, Threshold, column, threshold_rows
 from ellzero.certificates.lee2019 import PaperCell, error_bound
 from ellzero.certificates.plots import plot_thresholds
 from ellzero.core.errors import Inconsistent, InvalidInput
@@ -102,8 +102,8 @@ def run_thresholds(folder: ExperimentFolder, plan: ThresholdPlan, place: Placeme
     place.check()
     folder.begin(NAME, plan.config())
     settings = plan.settings()
-    engine: dict[tuple[Noise, int], Threshold] = {}
-    engine_seconds: dict[Noise, float] = {}
+    engine: dict[tuple[Discrete, int], Threshold] = {}
+    engine_seconds: dict[Discrete, float] = {}
     for setting in settings:
         for noise in setting.noises().values():
             start = time.perf_counter()
@@ -223,7 +223,7 @@ def _plot(folder: ExperimentFolder, setting: PublishedSetting) -> str:
 def _summarize(
     settings: Iterable[PublishedSetting],
     comparisons: Mapping[str, list[_Comparison]],
-    engine_seconds: Mapping[Noise, float],
+    engine_seconds: Mapping[Discrete, float],
 ) -> ResultTable:
     columns = (
         ResultColumn("data"),
@@ -343,7 +343,7 @@ def _list_differences(
     )
 
 
-def _list_thresholds(setting: PublishedSetting, engine: Mapping[tuple[Noise, int], Threshold]) -> ResultTable:
+def _list_thresholds(setting: PublishedSetting, engine: Mapping[tuple[Discrete, int], Threshold]) -> ResultTable:
     noises = setting.noises()
     rows: list[tuple[Cell, ...]] = [(r, *(engine[noise, r].value for noise in noises.values())) for r in setting.radii]
     columns = (ResultColumn("r"), *(ResultColumn(f"α = {alpha}") for alpha in noises))

@@ -7,14 +7,14 @@ import time
 from math import ceil, log, pi, sqrt
 from typing import NamedTuple
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.tables.format.rows import DIGITS, RowBuffer
 
 # Measured on the table that ships: zstd leaves a threshold and its double 11 bytes, and a column a line in the footer.
 _BYTES_A_ROW = 11.0
 _BYTES_A_COLUMN = 45.0
-_LONG, _SHORT = Noise(255, "0.02"), Noise(255, "0.9")
+_LONG, _SHORT = Discrete(255, "0.02"), Discrete(255, "0.9")
 _LONG_ROWS, _SHORT_CALLS = 1_000, 20
 
 
@@ -40,7 +40,7 @@ def calibrate_cost_model() -> CostModel:
     return CostModel(max(0.0, short - 7 * row_seconds), row_seconds)
 
 
-def expected_rows(noise: Noise, r_end: int) -> int:
+def expected_rows(noise: Discrete, r_end: int) -> int:
     """About how many rows a column has: to r_end, or to saturation if that comes first.
 
     1 − τ_r is about P[S_r ≤ −E S_r] for the sum S_r of r steps +1, 0, −1 with weights a, m, b: e^(−rI)/(θ√(2πrv)), with
@@ -71,7 +71,7 @@ def expected_bytes(columns: int, rows: int) -> int:
     return int(columns * _BYTES_A_COLUMN + rows * _BYTES_A_ROW)
 
 
-def _seconds(noise: Noise, r_end: int) -> float:
+def _seconds(noise: Discrete, r_end: int) -> float:
     start = time.perf_counter()
     buffer = RowBuffer()
     for row in iter_column_rows(noise, r_end):

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ellzero.certificates import Noise
-from ellzero.certificates.noise import MAX_K
+from ellzero.certificates import Discrete
+from ellzero.certificates.families.discrete import MAX_K
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import MAX_DIMENSION, read_dimension, read_integer, read_shortest
 
@@ -38,9 +38,9 @@ class GridSpec:
     alphas: tuple[Fraction, ...]
     r_end: int
 
-    def noises(self) -> Iterator[Noise]:
+    def noises(self) -> Iterator[Discrete]:
         """In order of K and α, each once."""
-        return (Noise(k, alpha) for k in self.ks for alpha in self.alphas)
+        return (Discrete(k, alpha) for k in self.ks for alpha in self.alphas)
 
     def __len__(self) -> int:
         return len(self.ks) * len(self.alphas)
@@ -53,7 +53,7 @@ def make_grid(k: object, alpha: object, d: object = None, r_max: object = SATURA
     (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10))
     """
     ks = [read_integer(value, "k", 1, MAX_K) for value in axis("k", k)]
-    alphas = [Noise(1, value).alpha for value in axis("alpha", alpha)]
+    alphas = [Discrete(1, value).alpha for value in axis("alpha", alpha)]
     ds = None if d is None else [read_dimension(value) for value in axis("d", d)]
     largest = MAX_DIMENSION if ds is None else max(ds)
     r_end = largest if r_max == SATURATE else _radius(r_max)

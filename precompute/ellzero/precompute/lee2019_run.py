@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import prod
 from typing import NamedTuple
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.certificates.lee2019 import PaperCell, PartialSums, combine, sum_range
 from ellzero.core.errors import InvalidInput
 from ellzero.core.execution.executors import Executor
@@ -38,7 +38,7 @@ def list_cells(
     count = prod(map(len, (ks, alphas, ds, radii)))
     if count > MOST_CELLS:
         raise InvalidInput("grid", f"of at most {MOST_CELLS:,} cells for the paper's method", count)
-    cells = {PaperCell(Noise(k, alpha), d, r) for k in ks for alpha in alphas for d in ds for r in radii}
+    cells = {PaperCell(Discrete(k, alpha), d, r) for k in ks for alpha in alphas for d in ds for r in radii}
     return sorted(cells, key=lambda cell: (expected_seconds(cell), cell.noise.k, cell.noise.alpha, cell.d, cell.r))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.precompute.cost import NOMINAL, CostModel, expected_bytes, expected_rows
 from ellzero.precompute.grid import GridSpec
 from ellzero.tables import Extent
@@ -27,9 +27,9 @@ class ColumnWork:
     r_end: int
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> Discrete:
         """The noise (K, α)."""
-        return Noise(self.k, self.alpha)
+        return Discrete(self.k, self.alpha)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class GridPlan:
         return expected_bytes(self.columns, self.rows)
 
 
-def make_plan(grid: GridSpec, present: Mapping[Noise, Extent], model: CostModel, workers: int) -> GridPlan:
+def make_plan(grid: GridSpec, present: Mapping[Discrete, Extent], model: CostModel, workers: int) -> GridPlan:
     """Everything of the grid that is not present, in tasks.
 
     The same grid, table and number of workers give the same tasks, whatever the model was calibrated to: two runs of

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.errors import UnreachableRadiusWarning
@@ -43,7 +43,7 @@ class SmoothedClassifier:
     def __init__(
         self,
         model: nn.Module,
-        noise: Noise | NoiseFamily,
+        noise: Discrete | NoiseFamily,
         num_classes: int,
         device: str | torch.device = "auto",
         *,
@@ -54,7 +54,7 @@ class SmoothedClassifier:
         autocast: str | None = None,
         compile: bool = False,  # noqa: A002
     ) -> None:
-        self.noise: NoiseFamily = DiscreteNoise.of(noise) if isinstance(noise, Noise) else noise
+        self.noise: NoiseFamily = DiscreteNoise.of(noise) if isinstance(noise, Discrete) else noise
         self.num_classes = read_integer(num_classes, "num_classes", 2)
         self.device = find_device(device)
         options = SamplerOptions(

@@ -5,7 +5,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 import pyarrow as pa
 
-from ellzero.certificates import Noise, PaperThreshold
+from ellzero.certificates import Discrete, PaperThreshold
 from ellzero.tables.format import shard
 from ellzero.tables.format.rows import DIGITS
 from ellzero.tables.store import Store
@@ -78,7 +78,7 @@ def decode(name: str, data: bytes) -> Iterator[PaperThreshold]:
     """The rows in a shard's bytes."""
     shard.read_metadata(name, data, KIND)
     for row in shard.read_parquet(name, data, SCHEMA).to_pylist():
-        noise = Noise(row["k"], f"{row['alpha_num']}/{row['alpha_den']}")
+        noise = Discrete(row["k"], f"{row['alpha_num']}/{row['alpha_den']}")
         yield PaperThreshold(noise, row["d"], row["r"], row["threshold"], row["error_bound"])
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Noise, Votes
+from ellzero.certificates import Discrete, Votes
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
 from ellzero.core.evidence import is_array, is_several, read_evidence
@@ -85,7 +85,7 @@ class LocalClient:
         failure: RationalLike | None = None,
     ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
         """The certified radius of a probability, optionally with p_b, or of votes; or of each in a list or array."""
-        noise, d = Noise(k, alpha), read_dimension(d)
+        noise, d = Discrete(k, alpha), read_dimension(d)
         evidence = read_evidence(p, p_b, count, n, failure)
         values, epsilon = evidence.values, evidence.failure
         if is_array(p_b):
@@ -104,7 +104,7 @@ class LocalClient:
 
     def thresholds(self, *, k: int, alpha: RationalLike, r_max: int | None = None) -> ThresholdsAnswer:
         """τ_0 … τ_{r_max}, or up to saturation."""
-        return queries.answer_thresholds(self._index, Noise(k, alpha), r_max)
+        return queries.answer_thresholds(self._index, Discrete(k, alpha), r_max)
 
     def plan(
         self,
@@ -119,7 +119,7 @@ class LocalClient:
         power: RationalLike | None = None,
     ) -> PlanAnswer:
         """How many votes radius r takes for an input of probability p; or the largest radius n votes can certify."""
-        noise, failure = Noise(k, alpha), DEFAULT_FAILURE if failure is None else failure
+        noise, failure = Discrete(k, alpha), DEFAULT_FAILURE if failure is None else failure
         if r is not None and p is not None and n is None and d is None:
             return queries.answer_votes_needed(noise, r, p, failure, DEFAULT_POWER if power is None else power)
         if n is not None and d is not None and r is None and p is None and power is None:
@@ -130,7 +130,7 @@ class LocalClient:
         self, *, alpha: RationalLike, d: int, p: RationalLike | None = None, r_max: int | None = None
     ) -> CompareAnswer:
         """The discrete certificate of bits beside the Gaussian one, for α > 1/2."""
-        return queries.answer_comparison(self._index, Noise(1, alpha), d, p, r_max)
+        return queries.answer_comparison(self._index, Discrete(1, alpha), d, p, r_max)
 
     def tables(self) -> TablesAnswer:
         """What the table has."""

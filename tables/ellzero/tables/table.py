@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from cachetools import LRUCache, cached
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.tables.errors import DamagedShard, NotATable
 from ellzero.tables.format import shard
 from ellzero.tables.format.rows import ColumnSlice, End, group_by_noise, merge_slices
@@ -54,16 +54,16 @@ class Table:
         for name in self.store.names():
             yield name, shard.decode(name, self.store.read(name))
 
-    def columns(self) -> dict[Noise, list[ColumnSlice]]:
+    def columns(self) -> dict[Discrete, list[ColumnSlice]]:
         """All rows, by noise in order of K and α: disjoint runs, the first of which begins at r = 0 if it can."""
 
-        def load() -> dict[Noise, list[ColumnSlice]]:
+        def load() -> dict[Discrete, list[ColumnSlice]]:
             by_noise = group_by_noise(piece for _, slices in self.shards() for piece in slices)
             return {noise: merge_slices(by_noise[noise]) for noise in sorted(by_noise, key=_noise_key)}
 
         return self.store.retry_reading(load)
 
-    def column(self, noise: Noise) -> list[ColumnSlice]:
+    def column(self, noise: Discrete) -> list[ColumnSlice]:
         """The rows of one noise as in `columns`, read only from shards that have any; empty if the table has none."""
 
         def load() -> list[ColumnSlice]:
@@ -76,14 +76,14 @@ class Table:
 
         return self.store.retry_reading(load)
 
-    def iter_columns(self, names: list[str]) -> Iterator[tuple[Noise, list[ColumnSlice]]]:
+    def iter_columns(self, names: list[str]) -> Iterator[tuple[Discrete, list[ColumnSlice]]]:
         """The slices of each noise in these shards, in order of (K, α), with only a few shards in memory at a time."""
-        holders: dict[Noise, list[str]] = defaultdict(list)
+        holders: dict[Discrete, list[str]] = defaultdict(list)
         for name in names:
             for noise in {noise for noise, _, _ in shard.describe_slices(name, self.store.read(name))}:
                 holders[noise].append(name)
         # A single shard has at most `shard.MOST_ROWS` rows, so it always fits.
-        cache: LRUCache[str, dict[Noise, list[ColumnSlice]]] = LRUCache(_MOST_ROWS_OPEN, _count_rows)
+        cache: LRUCache[str, dict[Discrete, list[ColumnSlice]]] = LRUCache(_MOST_ROWS_OPEN, _count_rows)
         read = cached(cache, key=lambda name: name)(
             lambda name: group_by_noise(shard.decode(name, self.store.read(name)))
         )
@@ -96,14 +96,14 @@ class Table:
         for _, slices in self.iter_columns(names):
             yield from merge_slices(slices)
 
-    def extents(self, on_damage: Callable[[DamagedShard], None] | None = None) -> dict[Noise, Extent]:
+    def extents(self, on_damage: Callable[[DamagedShard], None] | None = None) -> dict[Discrete, Extent]:
         """How far each column extends, from the footers alone, in memory that does not grow with the rows.
 
         Every byte is checked; a damaged shard raises, or its error is passed to ``on_damage`` and it counts as missing.
         """
 
-        def survey() -> dict[Noise, Extent]:
-            by_noise: dict[Noise, list[tuple[range, End]]] = defaultdict(list)
+        def survey() -> dict[Discrete, Extent]:
+            by_noise: dict[Discrete, list[tuple[range, End]]] = defaultdict(list)
             for name in self.store.names():
                 try:
                     data = self.store.read(name)
@@ -183,9 +183,9 @@ def _extent(slices: list[tuple[range, End]]) -> Extent:
     return Extent(rows, end)
 
 
-def _noise_key(noise: Noise) -> tuple[int, Fraction]:
+def _noise_key(noise: Discrete) -> tuple[int, Fraction]:
     return noise.k, noise.alpha
 
 
-def _count_rows(by_noise: dict[Noise, list[ColumnSlice]]) -> int:
+def _count_rows(by_noise: dict[Discrete, list[ColumnSlice]]) -> int:
     return sum(len(piece.rows) for slices in by_noise.values() for piece in slices)

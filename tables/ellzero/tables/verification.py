@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ellzero.certificates import Noise, PaperThreshold, Threshold, threshold_rows
+from ellzero.certificates import Discrete, PaperThreshold, Threshold, threshold_rows
 from ellzero.certificates.exact_thresholds import compute_at
 from ellzero.certificates.rounding import DOUBLE_BITS, RowQuery
 from ellzero.core.text import count_noun
@@ -158,7 +158,7 @@ class JudgedRow(NamedTuple):
         return "unsound" if self.units < 0 else "equal" if self.units == 0 else "loose"
 
 
-def judge_list(noise: Noise, rows: Iterable[tuple[int, Decimal]]) -> list[JudgedRow]:
+def judge_list(noise: Discrete, rows: Iterable[tuple[int, Decimal]]) -> list[JudgedRow]:
     """The rows of a threshold list beside the exact values, in the order given."""
     by_digits: dict[int, dict[int, tuple[int, Decimal]]] = {}
     for place, (r, value) in enumerate(rows):
@@ -197,7 +197,7 @@ def _read_slices(
             yield name, piece
 
 
-def _find_wrong_rows(table: Table, names: list[str], noise: Noise) -> Iterator[str]:
+def _find_wrong_rows(table: Table, names: list[str], noise: Discrete) -> Iterator[str]:
     """Which of the shards that contradict each other is wrong, and in which rows of this noise."""
     for name in names:
         for piece in shard.decode(name, table.store.read(name)):
@@ -233,5 +233,5 @@ def _find_flaws(piece: ColumnSlice) -> Iterator[str]:
             yield f", r = {piece.first + at}: min_p does not fit the threshold"
 
 
-def _describe(noise: Noise) -> str:
+def _describe(noise: Discrete) -> str:
     return f"K = {noise.k}, α = {noise.alpha}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ellzero.certificates import InvalidInput, Noise
+from ellzero.certificates import Discrete, InvalidInput
 from ellzero.core.errors import ClusterUnreachable, WorkersLost
 from ellzero.core.execution.executors import LocalExecutor, WorkerResources, available_cores
 from ellzero.core.execution.ray_executor import RayExecutor, check_reachable
@@ -20,8 +20,8 @@ def square(number: int) -> int:
     return number * number
 
 
-def refuse_alpha(number: int) -> Noise:
-    return Noise(number, Fraction(3, 2))
+def refuse_alpha(number: int) -> Discrete:
+    return Discrete(number, Fraction(3, 2))
 
 
 def fail_to_store(number: int) -> None:

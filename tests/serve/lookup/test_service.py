@@ -12,7 +12,7 @@ from serve.load import load
 from serve.running import Running, running
 from starlette.testclient import TestClient
 
-from ellzero.certificates import Noise, radius
+from ellzero.certificates import Discrete, radius
 from ellzero.serve import ServeSettings, create_app
 from ellzero.serve.lookup.request_models import ThresholdsRequest
 from ellzero.serve.lookup.service import LookupService
@@ -26,7 +26,7 @@ from ellzero.tables import Table
 def table(tmp_path: Path) -> str:
     """A table of one column."""
     uri = str(tmp_path / "table")
-    Table.create(uri).append([exact_slice(Noise(255, "0.2"))])
+    Table.create(uri).append([exact_slice(Discrete(255, "0.2"))])
     return uri
 
 
@@ -41,7 +41,7 @@ def test_concurrent_requests_for_a_missing_column_share_one_computation(service:
     assert outcome.statuses == {200: 10_000}
     assert outcome.dropped == outcome.refused == 0
     assert len(outcome.bodies) == 1
-    assert f'"radius":{radius(Noise(7, "0.1337"), "0.99999", 150528)}'.encode() in outcome.bodies.pop()
+    assert f'"radius":{radius(Discrete(7, "0.1337"), "0.99999", 150528)}'.encode() in outcome.bodies.pop()
     assert service.metric("ellzero_columns_computed_total") - before == 1
 
 
@@ -167,7 +167,7 @@ def test_a_computed_column_is_kept(table: str) -> None:
 
 
 def test_a_column_is_written_back_only_if_the_operator_allows_it(table: str) -> None:
-    noise, column = Noise(9, "0.3"), Noise(9, "0.4")
+    noise, column = Discrete(9, "0.3"), Discrete(9, "0.4")
     with make_client(tables=table) as client:
         client.get("/v1/radius?p=0.99&d=784&k=9&alpha=0.3")
     assert noise not in Table.open(table).columns()

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from serve.page.view import WAIT_MS, NewView, View, needs_chromium
 
 from ellzero.certificates import (
-    Noise,
+    Discrete,
     Votes,
     certify,
     gaussian_l0_radius,
@@ -37,7 +37,7 @@ def test_a_radius_comes_with_its_reason_and_the_samples_that_prove_it(
 ) -> None:
     view.type(k=str(k), alpha=f"0.7, {alpha}", d=str(d), p=p)
     view.choose("at", alpha)
-    certificate = certify(Noise(k, alpha), p, d)
+    certificate = certify(Discrete(k, alpha), p, d)
     assert certificate.radius is not None
     view.shows("radius", str(certificate.radius))
     view.shows("threshold", str(certificate.threshold))
@@ -45,7 +45,7 @@ def test_a_radius_comes_with_its_reason_and_the_samples_that_prove_it(
         view.shows("next-threshold", str(certificate.next_threshold))
     margin = Decimal(view.at("margin").inner_text())
     assert 0 <= certificate.margin - Fraction(margin) < Fraction(1, 10**19)  # type: ignore[operator]  # a radius has a margin
-    planned = plan(Noise(k, alpha), certificate.radius, p)
+    planned = plan(Discrete(k, alpha), certificate.radius, p)
     assert planned is not None
     view.says("samples", f"takes {planned.n:,} of them", f"if {planned.min_count:,} are for the class")
 
@@ -61,7 +61,7 @@ def test_half_is_not_a_majority_and_the_page_says_why_it_abstains(view: View) ->
 def test_votes_show_what_one_radius_more_would_need(view: View) -> None:
     view.choose("mode", "votes")
     view.type(count="9950", n="10000", failure="0.01")
-    noise, votes = Noise(255, "0.2"), Votes(9950, 10_000, "0.01")
+    noise, votes = Discrete(255, "0.2"), Votes(9950, 10_000, "0.01")
     certified = radius_from_votes(noise, votes, 150528)
     assert certified is not None
     view.says("next-min-count", f"{min_count(noise, certified + 1, 10_000, '0.01'):,} of 10,000")
@@ -84,7 +84,7 @@ def test_too_few_votes_abstain(view: View) -> None:
 
 def test_a_runner_up_certifies_more(view: View) -> None:
     view.type(p="0.8", p_b="0.01")
-    noise = Noise(255, "0.2")
+    noise = Discrete(255, "0.2")
     two, alone = radius(noise, "0.8", 150528, "0.01"), radius(noise, "0.8", 150528)
     assert two != alone
     view.shows("radius", str(two))
@@ -187,7 +187,7 @@ def test_missing_values_are_requested(view: View) -> None:
     view.says("verdict", "see the messages beside the fields")
     view.type(k="255", d="784")
     view.shows("d-error", "")
-    view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 784)))
+    view.shows("radius", str(radius(Discrete(255, "0.2"), "0.99", 784)))
 
 
 @pytest.mark.parametrize("d", ["", "many", "400001"])
@@ -204,13 +204,13 @@ def test_no_more_radii_are_drawn_than_a_page_can_hold(new_view: NewView, d: str)
 
 def test_keys_step_through_radii_and_noises_and_say_exact_thresholds(view: View) -> None:
     view.at("chart").focus()
-    for r, tau in enumerate(thresholds(Noise(255, "0.2"), range(4))):
+    for r, tau in enumerate(thresholds(Discrete(255, "0.2"), range(4))):
         view.page.keyboard.press("ArrowRight")
         view.shows("chart-readout", f"r = {r}, α = 0.2: p must exceed {tau}")
         expect(view.page.locator("#chart .hovertext")).to_contain_text(str(tau))
     for key, alpha, r in [("ArrowDown", "0.3", 3), ("ArrowDown", "0.1", 3), ("End", "0.1", 12), ("Home", "0.1", 0)]:
         view.page.keyboard.press(key)
-        (tau,) = thresholds(Noise(255, alpha), [r])
+        (tau,) = thresholds(Discrete(255, alpha), [r])
         view.shows("chart-readout", f"r = {r}, α = {alpha}: p must exceed {tau}")
 
 
@@ -219,7 +219,7 @@ def test_pointing_at_a_radius_shows_the_exact_threshold(view: View) -> None:
     point = view.page.locator("#chart .scatterlayer .trace").nth(2).locator(".point").nth(5).bounding_box()
     assert point is not None
     view.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
-    (tau,) = thresholds(Noise(255, "0.3"), [5])
+    (tau,) = thresholds(Discrete(255, "0.3"), [5])
     expect(view.page.locator("#chart .hovertext")).to_contain_text(str(tau))
     view.says("chart-readout", str(tau))
 
@@ -237,7 +237,7 @@ def test_the_table_has_every_threshold_drawn(view: View, k: int, alpha: str, las
     expect(view.page.locator("#table-view caption")).to_contain_text(f"K = {k}:")
     expect(view.page.locator("#table-view thead th")).to_have_text(["r", f"α = {alpha}"])
     expect(view.page.locator("#table-view td")).to_have_text(
-        [str(tau) for tau in thresholds(Noise(k, alpha), range(last + 1))]
+        [str(tau) for tau in thresholds(Discrete(k, alpha), range(last + 1))]
     )
 
 
@@ -257,7 +257,7 @@ def test_the_csv_is_what_is_drawn(view: View) -> None:
     assert rows == [
         {"k": "255", "alpha": alpha, "r": str(r), "threshold": str(tau)}
         for alpha in ("1/5", "0.9")
-        for r, tau in enumerate(thresholds(Noise(255, alpha), range(10)))
+        for r, tau in enumerate(thresholds(Discrete(255, alpha), range(10)))
     ]
 
 
@@ -281,7 +281,7 @@ def test_a_link_reproduces_the_whole_view(view: View, new_view: NewView) -> None
     view.choose("at", "0.9")
     view.choose("view", "table")
     view.wait_drawn()
-    expected = str(radius_from_votes(Noise(1, "0.9"), Votes(995, 1000, "1/50"), 784))
+    expected = str(radius_from_votes(Discrete(1, "0.9"), Votes(995, 1000, "1/50"), 784))
     view.shows("radius", expected)
     view.at("copy-link").click()
     view.shows("copy-link", "Copied")
@@ -301,13 +301,13 @@ def test_discrete_and_gaussian_noise_are_compared_where_they_can_be(view: View) 
     expect(view.at("comparison-body")).to_be_hidden()
     view.type(p="0.999")
     view.at("example").click()
-    view.shows("discrete-radius", str(radius(Noise(1, "4/5"), "0.999", 150528)))
+    view.shows("discrete-radius", str(radius(Discrete(1, "4/5"), "0.999", 150528)))
     sigma = sigma_for_alpha("4/5")
     view.shows("gaussian-radius", str(gaussian_l0_radius(sigma, "0.999", 150528)))
     view.says("comparison-text", f"σ = {sigma:.4g}")
     view.at("comparison-chart").focus()
     view.page.keyboard.press("End")
-    view.says("comparison-readout", "discrete, α = 4/5", str(thresholds(Noise(1, "4/5"), [12])[0]))
+    view.says("comparison-readout", "discrete, α = 4/5", str(thresholds(Discrete(1, "4/5"), [12])[0]))
     view.page.keyboard.press("ArrowDown")
     view.says("comparison-readout", "Gaussian")
     # What p must exceed by the page's own word is where the Gaussian radius changes.
@@ -321,11 +321,11 @@ def test_discrete_and_gaussian_noise_are_compared_where_they_can_be(view: View) 
 def test_radii_are_compared_even_if_nothing_can_be_drawn(new_view: NewView, r_max: str) -> None:
     view = new_view()
     view.page.goto(f"{view.address}/?k=1&alpha=0.8&r_max={r_max}&at=0.8&p=0.999")
-    view.shows("discrete-radius", str(radius(Noise(1, "0.8"), "0.999", 150528)))
+    view.shows("discrete-radius", str(radius(Discrete(1, "0.8"), "0.999", 150528)))
     expect(view.at("r_max")).to_have_attribute("aria-invalid", "true")
     expect(view.at("comparison-chart")).to_be_hidden()
     view.type(r_max="12")
     expect(view.at("comparison-chart")).to_have_attribute("data-ready", "true", timeout=WAIT_MS)
     view.type(r_max=r_max)
     expect(view.at("comparison-chart")).to_be_hidden()
-    view.shows("discrete-radius", str(radius(Noise(1, "0.8"), "0.999", 150528)))
+    view.shows("discrete-radius", str(radius(Discrete(1, "0.8"), "0.999", 150528)))

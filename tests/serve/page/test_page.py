@@ -9,7 +9,7 @@ from playwright.sync_api import Route, expect
 from serve.page.service import page_service
 from serve.page.view import UNREACHABLE, WAIT_MS, NewView, View, needs_chromium
 
-from ellzero.certificates import Noise, radius
+from ellzero.certificates import Discrete, radius
 
 pytestmark = needs_chromium
 
@@ -163,7 +163,7 @@ def test_an_old_answer_never_overwrites_a_newer_one(view: View) -> None:
     while not held:
         view.page.wait_for_timeout(50)
     view.type(p="0.99999")
-    expected = str(radius(Noise(255, "0.2"), "0.99999", 150528))
+    expected = str(radius(Discrete(255, "0.2"), "0.99999", 150528))
     view.shows("radius", expected)
     held[0].fulfill(json={"radius": 0})
     view.wait_drawn()
@@ -191,7 +191,7 @@ def test_the_page_asks_for_the_key_and_says_when_the_service_is_gone(new_view: N
         view.says("notice", "API key is unknown")
         view.type(**{"api-key": "open sesame"})
         view.page.keyboard.press("Enter")
-        view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 150528)))
+        view.shows("radius", str(radius(Discrete(255, "0.2"), "0.99", 150528)))
         expect(view.at("notice")).to_be_hidden()
         assert "sesame" not in view.page.url
     view.type(p="0.9")
@@ -243,5 +243,5 @@ def test_pages_work_below_a_path_of_a_proxy(new_view: NewView, path: str) -> Non
         expect(view.page.locator(".live-responses-table")).to_contain_text("ok")
     else:
         view.wait_drawn()
-        view.shows("radius", str(radius(Noise(255, "0.2"), "0.99", 150528)))
+        view.shows("radius", str(radius(Discrete(255, "0.2"), "0.99", 150528)))
     assert outside == []

@@ -12,7 +12,7 @@ from oracles.tables import exact_slice
 from serve.load import LoadOutcome, load
 from serve.running import Running, running
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.tables import Table
 
 PATH = "/v1/radius?p=0.99&d=784&k=255&alpha=0.2"
@@ -70,10 +70,10 @@ def test_a_slow_request_is_finished_before_the_service_stops(tmp_path: Path) -> 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_sighup_reloads_the_table(tmp_path: Path, workers: int) -> None:
     uri = str(tmp_path / "table")
-    Table.create(uri).append([exact_slice(Noise(255, "0.2"))])
+    Table.create(uri).append([exact_slice(Discrete(255, "0.2"))])
     with running(tmp_path / "log", "--tables", uri, "--workers", str(workers)) as service:
         assert len(httpx2.get(service.url + "/v1/tables").json()["columns"]) == 1
-        Table.open(uri).append([exact_slice(Noise(255, "0.3"))])
+        Table.open(uri).append([exact_slice(Discrete(255, "0.3"))])
         service.process.send_signal(signal.SIGHUP)
         _wait_until(lambda: len(httpx2.get(service.url + "/v1/tables").json()["columns"]) == 2)
         assert service.process.poll() is None
@@ -81,7 +81,7 @@ def test_sighup_reloads_the_table(tmp_path: Path, workers: int) -> None:
 
 def test_a_damaged_table_does_not_replace_the_loaded_one(tmp_path: Path) -> None:
     uri = tmp_path / "table"
-    Table.create(str(uri)).append([exact_slice(Noise(255, "0.2"))])
+    Table.create(str(uri)).append([exact_slice(Discrete(255, "0.2"))])
     with running(tmp_path / "log", "--tables", str(uri)) as service:
         for shard in uri.glob("*.parquet"):
             shard.write_bytes(shard.read_bytes()[:-1])

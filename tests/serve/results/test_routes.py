@@ -13,7 +13,7 @@ from command_line import Ellzero
 from serve.results_folders import certified, write_results
 from serve.running import Running
 
-from ellzero.certificates import Noise, Votes, radius_from_votes
+from ellzero.certificates import Discrete, Votes, radius_from_votes
 from ellzero.smoothing.runs.result_store import ResultStore
 
 DIGITS = "digits/alpha-0.9"
@@ -78,7 +78,7 @@ def test_inputs_are_the_rows_of_the_folder_page_by_page(served_results: Running,
         # Each look with its share of the failure, so that a reader can compute the certificate again.
         votes = [Votes(look["count"], look["n"], look["failure"]) for look in row["looks"]]
         assert [(each.n, each.count) for each in votes] == [(look["n"], look["count"]) for look in there["looks"]]
-        radii = [radius_from_votes(Noise(1, "0.9"), each, 64) for each in votes]
+        radii = [radius_from_votes(Discrete(1, "0.9"), each, 64) for each in votes]
         assert row["radius"] == max((radius for radius in radii if radius is not None), default=None)
         assert sum(each.failure for each in votes) <= Fraction(1, 1000)
     largest = read(served_results, "results/inputs", name=DIGITS, sort="-radius", limit=1)["rows"][0]["radius"]

@@ -5,7 +5,15 @@ import torch
 from hypothesis import given, settings, strategies as st
 from smoothing.small_models import Lookup
 
-from ellzero.certificates import Bounds, InvalidInput, Noise, Votes, gaussian_l0_threshold, lower_bound, sigma_for_alpha
+from ellzero.certificates import (
+    Bounds,
+    Discrete,
+    InvalidInput,
+    Votes,
+    gaussian_l0_threshold,
+    lower_bound,
+    sigma_for_alpha,
+)
 from ellzero.smoothing import CertifySettings, DiscreteNoise, SmoothedClassifier
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
 from ellzero.smoothing.noise.rounded_gaussian import RoundedGaussianNoise
@@ -65,4 +73,4 @@ def test_only_bits_and_an_alpha_above_one_half_have_such_a_noise() -> None:
         make_noise({"family": "rounded-gaussian", "alpha": "0.8", "levels": 256})
     with pytest.raises(InvalidInput, match="runner_up must be false"):
         RoundedGaussianNoise("0.8").two_class_radius(Bounds(0.9, 0.1), 5)
-    assert Noise(1, "0.8") == RoundedGaussianNoise("0.8").noise
+    assert Discrete(1, "0.8") == RoundedGaussianNoise("0.8").noise

@@ -10,7 +10,7 @@ from smoothing.small_models import Counting, Lookup
 
 from ellzero.certificates import (
     Bounds,
-    Noise,
+    Discrete,
     Votes,
     bounds_from_counts,
     lower_bound,
@@ -29,7 +29,7 @@ from ellzero.smoothing.sampling.stopping_rules import MonotoneCache, Stopping, T
 def test_settled_votes_give_the_answer_of_all_votes(seed: int, n: int, runner_up: bool, alpha: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(random_streams, "_BLOCK_COORDINATES", 64)
-        classifier = SmoothedClassifier(Counting(8, 3, seed), Noise(3, alpha), 3, feed="levels")
+        classifier = SmoothedClassifier(Counting(8, 3, seed), Discrete(3, alpha), 3, feed="levels")
         (x,) = make_inputs(1)
         full, early = (
             classifier.certify(x, 10, n, "0.01", seed=seed, stopping=stopping, runner_up=runner_up)
@@ -71,7 +71,7 @@ def test_a_rule_is_finished_exactly_when_no_votes_can_change_the_radius(
 @given(st.integers(0, 10**6), st.integers(1, 3_000), st.booleans(), st.sampled_from(["staged", "hasty"]))
 def test_a_staged_certificate_is_the_best_of_its_looks(seed: int, n: int, runner_up: bool, stopping: str) -> None:
     """Against the certificate of each look by itself, computed anew from the votes that the result lists."""
-    noise = Noise(3, "0.7")
+    noise = Discrete(3, "0.7")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(random_streams, "_BLOCK_COORDINATES", 64)
         classifier = SmoothedClassifier(Counting(8, 3, seed), noise, 3, feed="levels")

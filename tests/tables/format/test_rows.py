@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 from oracles.tables import alter_row, cut, exact_slice, list_rows
 
-from ellzero.certificates import Noise, column
+from ellzero.certificates import Discrete, column
 from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.tables import ColumnSlice, Contradiction, End
 from ellzero.tables.format.rows import RowBuffer, end_of, merge_slices
@@ -26,7 +26,7 @@ def pieces_of(draw: st.DrawFn, piece: ColumnSlice, covering: bool) -> list[Colum
 
 @settings(max_examples=60)
 @given(noises(), st.integers(0, 60), st.data())
-def test_pieces_that_cover_a_column_give_it_back(noise: Noise, r_max: int, data: st.DataObject) -> None:
+def test_pieces_that_cover_a_column_give_it_back(noise: Discrete, r_max: int, data: st.DataObject) -> None:
     whole = exact_slice(noise, r_max)
     (run,) = merge_slices(data.draw(pieces_of(whole, covering=True)))
     assert list_rows(run) == list_rows(whole)
@@ -36,7 +36,7 @@ def test_pieces_that_cover_a_column_give_it_back(noise: Noise, r_max: int, data:
 @settings(max_examples=60)
 @given(st.data())
 def test_gaps_stay_gaps_and_pieces_that_touch_are_one_run(data: st.DataObject) -> None:
-    whole = exact_slice(Noise(255, "1/10"), 40)
+    whole = exact_slice(Discrete(255, "1/10"), 40)
     pieces = data.draw(pieces_of(whole, covering=False))
     there = {r for piece in pieces for r in range(piece.first, piece.stop)}
     starts = sorted(r for r in there if r - 1 not in there)
@@ -47,7 +47,7 @@ def test_gaps_stay_gaps_and_pieces_that_touch_are_one_run(data: st.DataObject) -
 
 
 def test_a_run_ends_for_the_reason_of_its_last_row() -> None:
-    whole = exact_slice(Noise(1, "4/5"))
+    whole = exact_slice(Discrete(1, "4/5"))
     assert whole.end is End.COMPLETE
     assert [run.end for run in merge_slices([cut(whole, 0, 9), cut(whole, 5, whole.stop)])] == [End.COMPLETE]
     assert [run.end for run in merge_slices([cut(whole, 0, 9), cut(whole, 5, 20)])] == [End.CUT]
@@ -58,7 +58,7 @@ def test_a_run_ends_for_the_reason_of_its_last_row() -> None:
 @settings(max_examples=60)
 @given(st.data())
 def test_one_altered_row_in_an_overlap_is_a_contradiction(data: st.DataObject) -> None:
-    whole = exact_slice(Noise(255, "1/10"), 40)
+    whole = exact_slice(Discrete(255, "1/10"), 40)
     pieces = data.draw(pieces_of(whole, covering=True))
     first, stop = sorted(data.draw(st.lists(st.integers(0, whole.stop), min_size=2, max_size=2, unique=True)))
     r = data.draw(st.integers(first, stop - 1))
@@ -73,7 +73,7 @@ def test_one_altered_row_in_an_overlap_is_a_contradiction(data: st.DataObject) -
 
 @settings(max_examples=60)
 @given(noises(), st.integers(0, 60))
-def test_rows_collected_from_the_engine_are_its_thresholds(noise: Noise, r_max: int) -> None:
+def test_rows_collected_from_the_engine_are_its_thresholds(noise: Discrete, r_max: int) -> None:
     buffer = RowBuffer()
     for row in iter_column_rows(noise, r_max):
         buffer.add(row)
@@ -86,7 +86,7 @@ def test_rows_collected_from_the_engine_are_its_thresholds(noise: Noise, r_max: 
 
 
 def test_a_buffer_goes_on_after_its_rows_were_read() -> None:
-    buffer, answers = RowBuffer(), iter_column_rows(Noise(1, "4/5"))
+    buffer, answers = RowBuffer(), iter_column_rows(Discrete(1, "4/5"))
     assert len(buffer) == 0
     buffer.add(next(answers))
     early = buffer.rows()
@@ -97,8 +97,8 @@ def test_a_buffer_goes_on_after_its_rows_were_read() -> None:
 
 
 def test_rows_are_the_same_only_in_every_field() -> None:
-    piece = exact_slice(Noise(1, "4/5"), 5)
-    assert piece.rows.same_as(exact_slice(Noise(1, "4/5"), 5).rows)
+    piece = exact_slice(Discrete(1, "4/5"), 5)
+    assert piece.rows.same_as(exact_slice(Discrete(1, "4/5"), 5).rows)
     assert not piece.rows.same_as(piece.rows.between(0, 5))
     for change in ({"units": 1}, {"exact": True}, {"ulps": -1}):
         assert not piece.rows.same_as(alter_row(piece, 3, **change).rows)

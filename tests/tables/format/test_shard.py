@@ -18,17 +18,17 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 from oracles.tables import cut, exact_slice, list_rows, parquet, with_footer
 
-from ellzero.certificates import Noise, Threshold, thresholds
+from ellzero.certificates import Discrete, Threshold, thresholds
 from ellzero.tables import ColumnSlice, DamagedShard, End, NewerFormat, TableError
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store
 
 SLICES = [
-    exact_slice(Noise(255, "1/10")),
-    cut(exact_slice(Noise(255, "1/5"), 30), 7, 20),
-    exact_slice(Noise(3, "1/4")),
-    exact_slice(Noise(3, "1/10"), 12),  # α < β
-    exact_slice(Noise(10**8, f"{2**62 + 1}/{2**63 - 1}"), 3),  # the largest keys
+    exact_slice(Discrete(255, "1/10")),
+    cut(exact_slice(Discrete(255, "1/5"), 30), 7, 20),
+    exact_slice(Discrete(3, "1/4")),
+    exact_slice(Discrete(3, "1/10"), 12),  # α < β
+    exact_slice(Discrete(10**8, f"{2**62 + 1}/{2**63 - 1}"), 3),  # the largest keys
 ]
 SHARD = shard.encode(SLICES)
 
@@ -44,7 +44,7 @@ def some_slices(draw: st.DrawFn) -> list[ColumnSlice]:
     return slices
 
 
-def in_order(slices: list[ColumnSlice]) -> list[tuple[Noise, End, list[Threshold]]]:
+def in_order(slices: list[ColumnSlice]) -> list[tuple[Discrete, End, list[Threshold]]]:
     return [list_rows(piece) for piece in sorted(slices, key=lambda piece: (piece.noise.k, piece.noise.alpha))]
 
 
@@ -66,7 +66,7 @@ def test_the_same_slices_in_any_order_are_the_same_bytes(slices: list[ColumnSlic
 
 
 def test_the_same_slices_in_any_order_are_the_same_bytes_also_if_they_overlap() -> None:
-    whole = exact_slice(Noise(1, "4/5"), 30)
+    whole = exact_slice(Discrete(1, "4/5"), 30)
     slices = [cut(whole, 0, 9), cut(whole, 0, 20)]
     assert shard.encode(slices) == shard.encode(slices[::-1])
 
@@ -104,7 +104,7 @@ def test_every_row_is_in_the_file_as_the_engine_gives_it() -> None:
     assert rows == expected
     assert rows == sorted(rows, key=lambda row: (row["k"], row["alpha_num"] / row["alpha_den"], row["r"]))
     (value,) = (row["threshold"] for row in rows if (row["k"], row["alpha_den"], row["r"]) == (255, 10, 7))
-    assert value == Decimal("0.98739814896523242496") == thresholds(Noise(255, "1/10"), [7])[0]
+    assert value == Decimal("0.98739814896523242496") == thresholds(Discrete(255, "1/10"), [7])[0]
 
 
 def test_the_footer_says_what_the_shard_is() -> None:

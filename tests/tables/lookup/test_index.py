@@ -17,11 +17,11 @@ from oracles.brute_force import binomial_tail
 from oracles.strategies import noises, probabilities
 from oracles.tables import contents, cut, exact_slice, files, list_rows, literal_radius
 
-from ellzero.certificates import InvalidInput, Noise, Votes, column, radius, radius_from_votes, single_threshold
+from ellzero.certificates import Discrete, InvalidInput, Votes, column, radius, radius_from_votes, single_threshold
 from ellzero.tables import ABSTAIN, ColumnSlice, End, Extent, RadiusResult, Source, Table, ThresholdIndex
 from ellzero.tables.lookup import column_cache
 
-BYTES, BITS, FLAT, WEAK = Noise(255, "1/10"), Noise(1, "4/5"), Noise(3, "1/4"), Noise(9, "1/50")
+BYTES, BITS, FLAT, WEAK = Discrete(255, "1/10"), Discrete(1, "4/5"), Discrete(3, "1/4"), Discrete(9, "1/50")
 LAST = 40
 
 
@@ -30,14 +30,14 @@ def index_of(*slices: ColumnSlice) -> ThresholdIndex:
 
 
 @st.composite
-def indexes(draw: st.DrawFn, noise: Noise) -> ThresholdIndex:
+def indexes(draw: st.DrawFn, noise: Discrete) -> ThresholdIndex:
     """A table that has all rows of the noise, some, or none."""
     rows = draw(st.sampled_from([0, 0, 1, 2, 5, 15, LAST + 1]))
     return index_of(exact_slice(noise, rows - 1)) if rows else index_of()
 
 
 @st.composite
-def near_thresholds(draw: st.DrawFn, noise: Noise) -> Any:
+def near_thresholds(draw: st.DrawFn, noise: Discrete) -> Any:
     """A probability of any kind at a threshold, the least bit above or below it, or anywhere."""
     row = column(noise, draw(st.integers(0, LAST))).rows[-1]
     exact = single_threshold.threshold(noise, row.r)
@@ -72,7 +72,7 @@ def fraction(p: Any) -> Fraction:
 
 @settings(max_examples=300)
 @given(noises(max_denominator=30), st.data(), st.one_of(st.integers(1, 60), st.just(150_528)))
-def test_a_radius_is_what_exact_arithmetic_gives(noise: Noise, data: st.DataObject, d: int) -> None:
+def test_a_radius_is_what_exact_arithmetic_gives(noise: Discrete, data: st.DataObject, d: int) -> None:
     index, p = data.draw(indexes(noise)), data.draw(near_thresholds(noise))
     result = index.radius(p, noise, d)
     assert result.radius == radius(noise, p, d)
@@ -83,7 +83,7 @@ def test_a_radius_is_what_exact_arithmetic_gives(noise: Noise, data: st.DataObje
 
 @settings(max_examples=60)
 @given(noises(max_denominator=30), st.data(), st.booleans())
-def test_earlier_lookups_change_no_answer(noise: Noise, data: st.DataObject, write_back: bool) -> None:
+def test_earlier_lookups_change_no_answer(noise: Discrete, data: st.DataObject, write_back: bool) -> None:
     """The index keeps rows that it had to compute, and may have written them back."""
     with TemporaryDirectory() as directory:
         table = table_of(Path(directory), *data.draw(indexes(noise))._columns.table_columns.values(), exact_slice(FLAT))
@@ -100,7 +100,7 @@ def test_earlier_lookups_change_no_answer(noise: Noise, data: st.DataObject, wri
 
 @settings(max_examples=60)
 @given(noises(max_denominator=30), st.data(), st.one_of(st.integers(1, 60), st.just(150_528)))
-def test_an_array_gives_the_radii_of_its_elements(noise: Noise, data: st.DataObject, d: int) -> None:
+def test_an_array_gives_the_radii_of_its_elements(noise: Discrete, data: st.DataObject, d: int) -> None:
     index, rows = data.draw(indexes(noise)), exact_slice(noise, LAST).rows
     doubles = [1.0, 0.5, 0.0, *(nextafter(p, towards) for p in rows.min_p for towards in (0.0, p, 1.0))]
     p = np.array(data.draw(st.lists(st.sampled_from(doubles) | st.floats(0, 1), min_size=1, max_size=12)))
@@ -126,7 +126,7 @@ def test_a_cut_column_ends_where_it_ends(rows: int, form: Callable[[float], Any]
 
 def test_thresholds_that_round_up_to_the_same_decimal_are_distinguished() -> None:
     """α is so close to β that τ_r grows by less than a unit of the last digit; the table is cut between such rows."""
-    noise = Noise(1, f"{2**61 + 1}/{2**62}")
+    noise = Discrete(1, f"{2**61 + 1}/{2**62}")
     whole = exact_slice(noise, 400)
     same = [r for r in range(400) if whole.threshold(r).value == whole.threshold(r + 1).value]
     for r in (same[0], same[len(same) // 2], same[-1]):
@@ -220,7 +220,7 @@ def test_an_invalid_dimension_is_refused_in_one_line(d: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("noise", [BYTES, BITS, FLAT, WEAK])
-def test_arrays_of_any_shape_and_width_of_float(make: Callable[[Any], Any], noise: Noise) -> None:
+def test_arrays_of_any_shape_and_width_of_float(make: Callable[[Any], Any], noise: Discrete) -> None:
     p = make(np.linspace(0.4, 1, 60))
     result = index_of(exact_slice(BYTES, 5), exact_slice(BITS)).radius(p, noise, 30)
     if isinstance(result, RadiusResult):
@@ -264,7 +264,7 @@ def test_arrays_of_anything_else_are_refused_in_one_line(p: Any, text: str) -> N
     st.integers(1, 30),
 )
 def test_votes_certify_what_they_do_without_a_table(
-    noise: Noise, data: st.DataObject, n: int, failure: str, d: int
+    noise: Discrete, data: st.DataObject, n: int, failure: str, d: int
 ) -> None:
     votes = Votes(n - data.draw(st.integers(0, min(n, 9))), n, failure)
     index = data.draw(indexes(noise))
@@ -283,9 +283,9 @@ def test_votes_whose_bound_lies_between_a_threshold_and_the_next_double(r: int) 
             assert index.radii_of_counts(counts, 40, votes.failure, BYTES, 99).radii.tolist() == [certified, ABSTAIN]
 
 
-@pytest.mark.parametrize("noise", [BYTES, BITS, FLAT, WEAK, Noise(255, "3/4")])
+@pytest.mark.parametrize("noise", [BYTES, BITS, FLAT, WEAK, Discrete(255, "3/4")])
 @pytest.mark.parametrize(("n", "failure"), [(1, "0.6"), (10, Fraction(1, 1024)), (60, "0.001"), (60, "0.3")])
-def test_every_count_gets_the_radius_of_its_votes(noise: Noise, n: int, failure: str) -> None:
+def test_every_count_gets_the_radius_of_its_votes(noise: Discrete, n: int, failure: str) -> None:
     counts, d = np.arange(n + 1), 6
     expected = [radius_from_votes(noise, Votes(count, n, failure), d) for count in range(n + 1)]
     for index in (index_of(), index_of(exact_slice(noise, 1)), index_of(exact_slice(noise, 50))):
@@ -360,7 +360,7 @@ def test_the_answer_says_where_it_came_from() -> None:
 
 @pytest.mark.parametrize("p", [0.3, "0.3", 1, 1.0, 0.5])
 @pytest.mark.parametrize("noise", [BITS, WEAK])
-def test_the_same_question_has_the_same_source_in_every_form(p: Any, noise: Noise) -> None:
+def test_the_same_question_has_the_same_source_in_every_form(p: Any, noise: Discrete) -> None:
     """What needs no row at all (p ≤ 1/2, p = 1) is no work of the engine, alone or in an array."""
     index = index_of(exact_slice(BITS, 5))
     sources = [index.radius(form, noise, 100).source for form in (p, float(p), str(p), np.array([float(p)]))]
@@ -387,7 +387,7 @@ def test_the_cache_of_columns_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(column_cache, "MOST_CACHED_ROWS", 100)
     index = index_of()
     for k in range(1, 40):
-        noise = Noise(k, "9/10")
+        noise = Discrete(k, "9/10")
         for p in (0.99, nextafter(1, 0)):
             assert index.radius(p, noise, 60).radius == radius(noise, p, 60)
         assert sum(len(piece.rows) for piece in index._columns._computed.values()) <= 100
@@ -398,10 +398,10 @@ def test_many_short_columns_count_for_more_than_their_rows(monkeypatch: pytest.M
     monkeypatch.setattr(column_cache, "MOST_CACHED_ROWS", 1_000)
     index = index_of()
     for k in range(1, 40):
-        index.radius(0.51, Noise(k, "9/10"), 60)
+        index.radius(0.51, Discrete(k, "9/10"), 60)
     assert len(index._columns._computed) == 12
     for k in range(1, 40):
-        assert index.radius(0.51, Noise(k, "9/10"), 60).radius == 0
+        assert index.radius(0.51, Discrete(k, "9/10"), 60).radius == 0
 
 
 @pytest.mark.parametrize("ask", ["0.99999999999999999", "0." + "9" * 30, None], ids=["17 nines", "30 nines", "column"])
@@ -432,7 +432,7 @@ def test_a_column_too_long_for_the_cache_is_answered(monkeypatch: pytest.MonkeyP
 
 @settings(max_examples=60)
 @given(noises(), st.data(), st.integers(0, 60))
-def test_thresholds_are_the_engine_s(noise: Noise, data: st.DataObject, r_max: int) -> None:
+def test_thresholds_are_the_engine_s(noise: Discrete, data: st.DataObject, r_max: int) -> None:
     index = data.draw(indexes(noise))
     result = index.thresholds(noise, r_max)
     assert list_rows(result.column) == list_rows(exact_slice(noise, r_max))
@@ -442,7 +442,7 @@ def test_thresholds_are_the_engine_s(noise: Noise, data: st.DataObject, r_max: i
 
 
 @pytest.mark.parametrize("noise", [BYTES, BITS, FLAT])
-def test_thresholds_go_to_saturation_by_themselves(noise: Noise) -> None:
+def test_thresholds_go_to_saturation_by_themselves(noise: Discrete) -> None:
     for index in (index_of(), index_of(exact_slice(noise, 5)), index_of(exact_slice(noise))):
         assert list_rows(index.thresholds(noise).column) == list_rows(exact_slice(noise))
         assert index.thresholds(noise, 0).column.stop == 1
@@ -567,7 +567,7 @@ def test_rows_after_a_gap_are_not_used_for_those_before_it(tmp_path: Path) -> No
 
 
 def test_many_threads_get_the_same_answers(tmp_path: Path) -> None:
-    noises = [BYTES, BITS, WEAK, FLAT, Noise(9, "1/3")]
+    noises = [BYTES, BITS, WEAK, FLAT, Discrete(9, "1/3")]
     index = ThresholdIndex.open(table_of(tmp_path, exact_slice(BYTES, 5), exact_slice(FLAT)), write_back=True)
     doubles = np.random.default_rng(0).random(40) * 0.5 + 0.5
     expected = {noise: [radius(noise, p, 99) for p in doubles.tolist()] for noise in noises}

@@ -9,16 +9,16 @@ from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises, probabilities
 from oracles.tables import exact_slice
 
-from ellzero.certificates import InvalidInput, Noise, Votes, radius, radius_from_votes, single_threshold
+from ellzero.certificates import Discrete, InvalidInput, Votes, radius, radius_from_votes, single_threshold
 from ellzero.certificates._balls import bounds, precision
 from ellzero.core.numbers import MAX_DIMENSION
 from ellzero.tables import ABSTAIN, Source, ThresholdIndex
 from ellzero.tables.lookup import index as index_module
 
-BYTES, BITS, WEAK, SLOW = Noise(255, "1/5"), Noise(1, "4/5"), Noise(9, "1/50"), Noise(1, "0.53")
+BYTES, BITS, WEAK, SLOW = Discrete(255, "1/5"), Discrete(1, "4/5"), Discrete(9, "1/50"), Discrete(1, "0.53")
 
 
-def index_of(noise: Noise, rows: int) -> ThresholdIndex:
+def index_of(noise: Discrete, rows: int) -> ThresholdIndex:
     return ThresholdIndex({noise: exact_slice(noise, rows - 1)} if rows else {})
 
 
@@ -28,7 +28,7 @@ def numbers(radii: list[int | None]) -> list[int]:
 
 @settings(max_examples=40)
 @given(noises(max_denominator=30), st.integers(1, 25))
-def test_the_probability_of_a_row_contains_its_threshold(noise: Noise, rows: int) -> None:
+def test_the_probability_of_a_row_contains_its_threshold(noise: Discrete, rows: int) -> None:
     piece = exact_slice(noise, rows - 1)
     for r in range(rows + 2):
         probability, exact = (
@@ -51,7 +51,7 @@ def test_the_probability_of_a_row_contains_its_threshold(noise: Noise, rows: int
     st.sampled_from([1, 4, 150_528]),
 )
 def test_many_votes_certify_what_they_do_without_a_table(
-    noise: Noise, rows: int, n: int, missing: int, failure: str, d: int
+    noise: Discrete, rows: int, n: int, missing: int, failure: str, d: int
 ) -> None:
     votes = Votes(n - n * missing**2 // (2 * 10**10), n, failure)
     assert index_of(noise, rows).radius(votes, noise, d).radius == radius_from_votes(noise, votes, d)
@@ -64,7 +64,7 @@ def test_many_votes_certify_what_they_do_without_a_table(
     st.lists(st.integers(0, 20_000), min_size=1, max_size=25),
     st.sampled_from(["0.001", "0.3"]),
 )
-def test_counts_get_the_radii_of_their_votes(noise: Noise, rows: int, missing: list[int], failure: str) -> None:
+def test_counts_get_the_radii_of_their_votes(noise: Discrete, rows: int, missing: list[int], failure: str) -> None:
     n, d = 40_000, 150_528
     counts = n - np.array(missing)
     expected = numbers([radius_from_votes(noise, Votes(count, n, failure), d) for count in counts.tolist()])
@@ -104,7 +104,7 @@ def test_votes_do_not_ask_the_engine_for_rows_at_hand(monkeypatch: pytest.Monkey
     st.sampled_from([1, 5, 60, MAX_DIMENSION]),
 )
 def test_two_classes_have_the_radius_of_exact_arithmetic(
-    noise: Noise, rows: int, p: Fraction | float, p_b: Fraction | float, d: int
+    noise: Discrete, rows: int, p: Fraction | float, p_b: Fraction | float, d: int
 ) -> None:
     if noise.k == 1 and 0 < abs(noise.alpha - Fraction(1, 2)) < Fraction(1, 30):
         d = min(d, 60)  # thousands of radii are tested elsewhere
@@ -118,7 +118,7 @@ def test_two_classes_say_where_the_radius_came_from() -> None:
     assert index.radius("0.3", BYTES, 99, "0.4")[:2] == (None, Source.TABLE)
     assert index.radius("0.3", BYTES, 99, 0)[:2] == (99, Source.TABLE)
     assert index.radius("0.9", WEAK, 99, "0.05").source is Source.COMPUTED
-    assert index.radius("0.4", Noise(3, "1/4"), 99, "0.3")[:2] == (99, Source.TABLE)
+    assert index.radius("0.4", Discrete(3, "1/4"), 99, "0.3")[:2] == (99, Source.TABLE)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_runner_up_that_cannot_be_is_refused_in_one_line(p: Any, p_b: Any, lin
 
 
 def test_counts_for_a_flat_noise_ask_for_no_least_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    flat = Noise(3, "1/4")
+    flat = Discrete(3, "1/4")
 
     def never(*arguments: Any) -> Any:
         raise AssertionError("all radii have the same threshold")

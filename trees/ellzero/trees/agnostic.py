@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from ellzero.certificates import Noise, radius, rho
+from ellzero.certificates import Discrete, radius, rho
 
 
 def agnostic_radius(alpha: Fraction, p: Fraction, d: int) -> int:
@@ -12,7 +12,7 @@ def agnostic_radius(alpha: Fraction, p: Fraction, d: int) -> int:
     """
     if p <= Fraction(1, 2):
         return -1
-    result = 0 if alpha == 1 else radius(Noise(1, alpha), p, d)
+    result = 0 if alpha == 1 else radius(Discrete(1, alpha), p, d)
     return -1 if result is None else result
 
 
@@ -20,4 +20,4 @@ def agnostic_low(alpha: Fraction, p: Fraction, r: int) -> Fraction:
     """ρ_r(p): the least probability at an input with r changed bits, over all classifiers with probability p at x."""
     if r == 0:
         return p
-    return Fraction(0) if alpha == 1 else rho(Noise(1, alpha), r, p)
+    return Fraction(0) if alpha == 1 else rho(Discrete(1, alpha), r, p)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Noise, Votes, saturation_bound
+from ellzero.certificates import Discrete, Votes, saturation_bound
 from ellzero.certificates.exact_thresholds import estimate_radii, radius_bound
 from ellzero.certificates.votes import guess_lower_bound
 from ellzero.core.numbers import read_probability
@@ -61,22 +61,22 @@ def find_smallest_p_b(others: list[Exact]) -> Fraction:
     return min((bound for bound in bounds if bound > 0), default=Fraction(1))
 
 
-def radius_seconds(noise: Noise, p: Fraction, d: int) -> float:
+def radius_seconds(noise: Discrete, p: Fraction, d: int) -> float:
     """Estimate the time to find the radius of p by computing all thresholds up to it."""
     return _count_radii(noise, 1 - p, d) * _SECONDS_PER_ROW if p > _HALF else 0.0
 
 
-def two_class_seconds(noise: Noise, room: Fraction, d: int) -> float:
+def two_class_seconds(noise: Discrete, room: Fraction, d: int) -> float:
     """Estimate the time for p against p_b; room = min(p_b, 1 − p). The radius is at most that of 1 − room alone."""
     return _count_radii(noise, room, d) * _SECONDS_PER_TWO_CLASS_RADIUS + _SECONDS_PER_NUMBER
 
 
-def counts_seconds(noise: Noise, distinct: int, p: Fraction, d: int) -> float:
+def counts_seconds(noise: Discrete, distinct: int, p: Fraction, d: int) -> float:
     """Estimate the time for so many distinct counts, the largest of which proves about p."""
     return min(distinct, _count_radii(noise, 1 - p, d) + 1) * 2 * _SECONDS_PER_TAIL + radius_seconds(noise, p, d)
 
 
-def check_seconds(noise: Noise, n: int, failure: Fraction, d: int, runner_up: bool) -> float:
+def check_seconds(noise: Discrete, n: int, failure: Fraction, d: int, runner_up: bool) -> float:
     """Estimate the longest time of one check of what votes certify: radii up to that of n equal votes, by bisection.
 
     All other votes for the model wait meanwhile. The number of checks only makes a job longer, which is allowed.
@@ -92,27 +92,27 @@ def numbers_seconds(numbers: int) -> float:
     return numbers * _SECONDS_PER_NUMBER
 
 
-def column_seconds(noise: Noise, r_max: int | None) -> float:
+def column_seconds(noise: Discrete, r_max: int | None) -> float:
     """Estimate the time to compute a column."""
     return estimate_rows(noise, r_max) * _SECONDS_PER_ROW
 
 
-def sending_seconds(noise: Noise, r_max: int | None) -> float:
+def sending_seconds(noise: Discrete, r_max: int | None) -> float:
     """Estimate the time to send a column."""
     return estimate_rows(noise, r_max) * _SECONDS_PER_ROW_SENT
 
 
-def plan_seconds(noise: Noise, r: int) -> float:
+def plan_seconds(noise: Discrete, r: int) -> float:
     """Estimate the time to find the least number of votes for a radius."""
     return _SECONDS_PER_PLAN + min(r, estimate_radii(saturation_bound(noise, 20))) * _SECONDS_PER_TWO_CLASS_RADIUS
 
 
-def estimate_rows(noise: Noise, r_max: int | None) -> int:
+def estimate_rows(noise: Discrete, r_max: int | None) -> int:
     """Estimate how many rows a column has."""
     most = estimate_radii(saturation_bound(noise, 20))
     return most if r_max is None else min(most, r_max + 1)
 
 
-def _count_radii(noise: Noise, room: Fraction, d: int) -> int:
+def _count_radii(noise: Discrete, room: Fraction, d: int) -> int:
     """Estimate how many radii have 1 − τ_r > room."""
     return min(d, estimate_radii(radius_bound(noise, room))) if room > 0 else 0

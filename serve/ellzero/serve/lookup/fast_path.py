@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import RadiusAnswer
 from ellzero.serve.lookup.request_models import RadiusRequest
@@ -62,7 +62,7 @@ class FastPathMiddleware:
 class PlainRadiusRequest(NamedTuple):
     """The radius of p alone: the most frequent request."""
 
-    noise: Noise
+    noise: Discrete
     d: int
     p: str
 
@@ -80,7 +80,7 @@ def parse_plain_query(query: bytes) -> PlainRadiusRequest | None:
 
 
 @lru_cache(4_096)
-def _parse_noise_and_d(query: bytes) -> tuple[Noise, int] | None:
+def _parse_noise_and_d(query: bytes) -> tuple[Discrete, int] | None:
     """Parse a query without its p; return None if it has more than k, alpha and d, or less, or if it is wrong."""
     try:
         request = RadiusRequest.model_validate(parse_query(query + b"&p=1"))  # another p would be given twice

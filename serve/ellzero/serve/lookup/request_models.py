@@ -5,9 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ellzero.certificates import Noise, Votes
+from ellzero.certificates import Discrete, Votes
 from ellzero.certificates.binomial_tails import MAX_VOTES
-from ellzero.certificates.noise import MAX_K
+from ellzero.certificates.families.discrete import MAX_K
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.evidence import check_fields, read_evidence
 from ellzero.core.numbers import MAX_DIMENSION
@@ -63,7 +63,7 @@ class NoiseRequest(RequestModel):
     alpha: Alpha
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> Discrete:
         """Return the noise."""
         return _make_noise(self.k, self.alpha)
 
@@ -160,7 +160,7 @@ class CompareRequest(RequestModel):
     r_max: RCompared | None = None
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> Discrete:
         """Return the discrete noise."""
         return _make_noise(self.k, self.alpha)
 
@@ -186,6 +186,6 @@ def _check_large(body: bytes) -> None:
 
 
 @lru_cache(4_096)
-def _make_noise(k: int, alpha: Exact) -> Noise:
+def _make_noise(k: int, alpha: Exact) -> Discrete:
     """Return a noise. Few are used, again and again, and making one takes microseconds."""
-    return Noise(k, alpha)
+    return Discrete(k, alpha)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ellzero.certificates import Noise, Votes
+from ellzero.certificates import Discrete, Votes
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_probability
@@ -80,7 +80,7 @@ class LookupService:
         await self._ensure_rows(noise, max(p, 1 - p_b), d)
         return await self.pool.run(queries.answer_two_classes, self._index, noise, top, request.p_b, d)
 
-    async def radius_of_p(self, noise: Noise, d: int, written: str) -> RadiusAnswer:
+    async def radius_of_p(self, noise: Discrete, d: int, written: str) -> RadiusAnswer:
         """Return the radius of a probability alone, with the thresholds around it."""
         p = read_probability(written, "p")
         located = self._index.find(noise, p, d)
@@ -150,7 +150,7 @@ class LookupService:
         """Return the columns of the table."""
         return await self.pool.run(queries.answer_tables, self._index, self._name)
 
-    async def _find_radius(self, noise: Noise, p: Fraction, d: int) -> RadiusResult:
+    async def _find_radius(self, noise: Discrete, p: Fraction, d: int) -> RadiusResult:
         """Return the radius of p once its rows are cached; ties, and p beyond all rows, are computed in a thread."""
         index = self._index
         located = index.find(noise, p, d)
@@ -160,7 +160,7 @@ class LookupService:
             located = await self.pool.run(lambda: index.radius(p, noise, d))
         return located
 
-    async def _ensure_rows(self, noise: Noise, p: Fraction, d: int) -> None:
+    async def _ensure_rows(self, noise: Discrete, p: Fraction, d: int) -> None:
         """Compute the rows that p needs unless they are cached; all rows if they cannot decide it."""
         index = self._index
         if not index.covers(noise, p, d):
@@ -173,7 +173,7 @@ class LookupService:
             )
 
     async def _compute_once(
-        self, noise: Noise, have: Callable[[], bool], extend: Callable[[], None], expected_seconds: float
+        self, noise: Discrete, have: Callable[[], bool], extend: Callable[[], None], expected_seconds: float
     ) -> None:
         """Compute rows of a noise unless they are cached: once for all requests that wait, and within the limits."""
 
@@ -183,7 +183,9 @@ class LookupService:
 
         await self.pool.run_once(noise, have, begin, extend)
 
-    async def _ensure_rows_for_counts(self, noise: Noise, counts: NDArray[Any], n: int, failure: Exact, d: int) -> None:
+    async def _ensure_rows_for_counts(
+        self, noise: Discrete, counts: NDArray[Any], n: int, failure: Exact, d: int
+    ) -> None:
         least, largest = int(counts.min()), int(counts.max())
         if not 0 <= least <= largest <= n:
             raise InvalidInput("count", f"an integer from 0 to n = {n}", least if least < 0 else largest)
@@ -192,7 +194,7 @@ class LookupService:
         await self._ensure_rows(noise, reach, d)
 
     async def _ensure_rows_for_batch(
-        self, noise: Noise, demand: Demand, values: int, p_b: Exact | list[Exact] | None, d: int
+        self, noise: Discrete, demand: Demand, values: int, p_b: Exact | list[Exact] | None, d: int
     ) -> None:
         """Compute the rows that a batch needs; refuse what is too costly."""
         reach = demand.reach

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ellzero.certificates import Bounds, Noise, Votes, anytime_radius, radius_from_bounds, radius_from_votes
+from ellzero.certificates import Bounds, Discrete, Votes, anytime_radius, radius_from_bounds, radius_from_votes
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, level_kind
@@ -37,7 +37,7 @@ class DiscreteNoise:
     pixels. *pixel*: the C numbers along the first axis are one symbol; K = levels^C − 1 and d = H·W.
     """
 
-    noise: Noise
+    noise: Discrete
     unit: Unit
     levels: int
     channels: int
@@ -54,11 +54,11 @@ class DiscreteNoise:
         object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "channels", unit_numbers)
-        object.__setattr__(self, "noise", Noise(levels**unit_numbers - 1, alpha))
+        object.__setattr__(self, "noise", Discrete(levels**unit_numbers - 1, alpha))
 
     @classmethod
-    def of(cls, noise: "Noise | DiscreteNoise") -> "DiscreteNoise":
-        """A ``Noise`` as one on coordinates."""
+    def of(cls, noise: "Discrete | DiscreteNoise") -> "DiscreteNoise":
+        """A ``Discrete`` as one on coordinates."""
         return noise if isinstance(noise, DiscreteNoise) else cls(noise.k, noise.alpha)
 
     @property

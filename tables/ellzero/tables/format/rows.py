@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Noise, Threshold
+from ellzero.certificates import Discrete, Threshold
 from ellzero.certificates.rounding import Row
 from ellzero.core.numbers import scaled_decimal
 from ellzero.tables.errors import Contradiction
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
 class ColumnSlice:
     """The rows r = first, first+1, … of one noise, and why they end."""
 
-    noise: Noise
+    noise: Discrete
     first: int
     rows: Rows
     end: End
@@ -106,16 +106,16 @@ class RowBuffer:
         return Rows(units, np.frombuffer(bytes(self._exact), dtype=np.bool_), np.array(self._min_p, dtype=np.float64))
 
 
-def end_of(noise: Noise, last_scaled_ceiling: int) -> End:
+def end_of(noise: Discrete, last_scaled_ceiling: int) -> End:
     """Why a column ends at a row with this scaled ceiling."""
     if noise.is_flat:
         return End.FLAT
     return End.COMPLETE if last_scaled_ceiling == SCALE else End.CUT
 
 
-def group_by_noise(slices: Iterable[ColumnSlice]) -> dict[Noise, list[ColumnSlice]]:
+def group_by_noise(slices: Iterable[ColumnSlice]) -> dict[Discrete, list[ColumnSlice]]:
     """The slices of each noise, in the order in which they come."""
-    by_noise: dict[Noise, list[ColumnSlice]] = defaultdict(list)
+    by_noise: dict[Discrete, list[ColumnSlice]] = defaultdict(list)
     for piece in slices:
         by_noise[piece.noise].append(piece)
     return by_noise

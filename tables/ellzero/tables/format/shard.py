@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import EllzeroError, InvalidInput
 from ellzero.core.numbers import read_integer
@@ -83,12 +83,12 @@ def decode(name: str, data: bytes) -> list[ColumnSlice]:
     return decoded
 
 
-def describe_slices(name: str, data: bytes) -> list[tuple[Noise, range, End]]:
+def describe_slices(name: str, data: bytes) -> list[tuple[Discrete, range, End]]:
     """The noise, the radii and the end of each slice, from the footer. Reads no rows."""
     metadata = read_metadata(name, data, KIND)
     try:
         columns = [
-            (Noise(piece["k"], piece["alpha"]), _radii(piece["first"], piece["last"]), End(piece["end"]))
+            (Discrete(piece["k"], piece["alpha"]), _radii(piece["first"], piece["last"]), End(piece["end"]))
             for piece in metadata["columns"]
         ]
     except (EllzeroError, KeyError, TypeError, ValueError):

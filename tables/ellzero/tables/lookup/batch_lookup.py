@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import Source, combine_sources
 from ellzero.tables.format.rows import End
@@ -17,7 +17,7 @@ _P_ARRAY = "an array of float64, float32 or float16 from 0 to 1"
 _COUNT_ARRAY = "an array of integers from 0 to n"
 
 
-def radii_of_doubles(columns: ColumnCache, p: NDArray[Any], noise: Noise, d: int) -> RadiiResult:
+def radii_of_doubles(columns: ColumnCache, p: NDArray[Any], noise: Discrete, d: int) -> RadiiResult:
     """The largest r ≤ d with p > τ_r for each p: the number of rows whose min_p it reaches, minus one."""
     if p.dtype.kind != "f" or p.dtype.itemsize > 8:
         raise InvalidInput("p", _P_ARRAY, p.dtype)
@@ -69,7 +69,9 @@ def radii_of_counts(
     return RadiiResult(radii.astype(np.int32)[places].reshape(counts.shape), source)
 
 
-def _beyond(columns: ColumnCache, doubles: NDArray[np.float64], noise: Noise, d: int) -> tuple[NDArray[np.int64], bool]:
+def _beyond(
+    columns: ColumnCache, doubles: NDArray[np.float64], noise: Discrete, d: int
+) -> tuple[NDArray[np.int64], bool]:
     """The radii of probabilities beyond the rows in memory, and whether any had to be computed (p = 1 does not)."""
     radii = np.full(doubles.shape, d, np.int64)
     below = doubles < 1.0

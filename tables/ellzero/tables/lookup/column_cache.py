@@ -8,7 +8,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Noise
+from ellzero.certificates import Discrete
 from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.core.errors import StorageFailed
 from ellzero.core.schemas import Source
@@ -28,14 +28,14 @@ class ColumnCache:
     A bounded number of computed rows is kept; they are also appended to the table ``write_back``, if there is one.
     """
 
-    def __init__(self, columns: Mapping[Noise, ColumnSlice], write_back: Table | None = None) -> None:
+    def __init__(self, columns: Mapping[Discrete, ColumnSlice], write_back: Table | None = None) -> None:
         self.table_columns = dict(columns)
         self._write_back = write_back
-        self._computed: OrderedDict[Noise, ColumnSlice] = OrderedDict()
+        self._computed: OrderedDict[Discrete, ColumnSlice] = OrderedDict()
         self._computed_rows = 0
         self._lock = Lock()
 
-    def find(self, noise: Noise) -> tuple[ColumnSlice | None, Source]:
+    def find(self, noise: Discrete) -> tuple[ColumnSlice | None, Source]:
         """The longest available rows, None if there are none, and whether they are the table's own."""
         column = self.table_columns.get(noise)
         computed = self._computed.get(noise) if self._computed else None  # hashing a noise takes time
@@ -43,7 +43,7 @@ class ColumnCache:
             return computed, Source.COMPUTED
         return column, Source.TABLE
 
-    def compute_column(self, noise: Noise, r_max: int | None) -> ColumnSlice:
+    def compute_column(self, noise: Discrete, r_max: int | None) -> ColumnSlice:
         """Compute the rows 0 … r_max, or all of them, and keep them unless they are too many."""
         buffer = RowBuffer()
         for row in iter_column_rows(noise, r_max):
@@ -53,7 +53,7 @@ class ColumnCache:
             self._keep(column)
         return column
 
-    def compute_radii(self, noise: Noise, doubles: NDArray[np.float64], d: int) -> NDArray[np.int64]:
+    def compute_radii(self, noise: Discrete, doubles: NDArray[np.float64], d: int) -> NDArray[np.int64]:
         """The radii ≤ d of sorted probabilities, computed in one pass; its rows are kept unless they are too many.
 
         A probability of 1 takes the pass to the end of the column. The pass goes at least twice as far as the rows in
@@ -105,13 +105,13 @@ class ColumnCache:
             if computed is not None and computed.stop <= column.stop:
                 self._forget(column.noise)
 
-    def _forget(self, noise: Noise) -> None:
+    def _forget(self, noise: Discrete) -> None:
         computed = self._computed.pop(noise, None)
         if computed is not None:
             self._computed_rows -= len(computed.rows) + _ROWS_OF_A_COLUMN
 
 
-def _slice_of(noise: Noise, buffer: RowBuffer) -> ColumnSlice:
+def _slice_of(noise: Discrete, buffer: RowBuffer) -> ColumnSlice:
     """The rows of a buffer, from r = 0 on."""
     rows = buffer.rows()
     return ColumnSlice(noise, 0, rows, end_of(noise, rows.scaled_ceiling(len(rows) - 1)))

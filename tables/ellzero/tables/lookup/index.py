@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Noise, Votes, radius as computed_radius
+from ellzero.certificates import Discrete, Votes, radius as computed_radius
 from ellzero.certificates.binomial_tails import ThresholdProbability
 from ellzero.certificates.exact_thresholds import compute_at, radius_bound
 from ellzero.certificates.radii import guess_one_class_p, two_class_near
@@ -34,7 +34,7 @@ _CEILING = CeilingQuery(DIGITS)
 class ThresholdIndex:
     """A table in memory: for each noise its rows from r = 0 on as sorted arrays."""
 
-    def __init__(self, columns: Mapping[Noise, ColumnSlice], write_back: Table | None = None) -> None:
+    def __init__(self, columns: Mapping[Discrete, ColumnSlice], write_back: Table | None = None) -> None:
         self._columns = ColumnCache(columns, write_back)
 
     @classmethod
@@ -45,15 +45,15 @@ class ThresholdIndex:
         return cls(columns, table if write_back else None)
 
     @property
-    def noises(self) -> list[Noise]:
+    def noises(self) -> list[Discrete]:
         """The noises that the table has."""
         return list(self._columns.table_columns)
 
-    def extents(self) -> dict[Noise, Extent]:
+    def extents(self) -> dict[Discrete, Extent]:
         """How far each column of the table extends."""
         return {noise: Extent(len(column.rows), column.end) for noise, column in self._columns.table_columns.items()}
 
-    def find(self, noise: Noise, p: Fraction, d: int) -> RadiusResult | None:
+    def find(self, noise: Discrete, p: Fraction, d: int) -> RadiusResult | None:
         """The `radius` of p if the rows in memory decide it, otherwise None. Takes a few microseconds."""
         if 2 * p.numerator <= p.denominator:  # no row is needed
             return RadiusResult(None, Source.TABLE, None, SCALE // 2)
@@ -75,26 +75,26 @@ class ThresholdIndex:
             self._scaled_ceiling(column, noise, radius + 1) if radius < d else None,
         )
 
-    def covers(self, noise: Noise, p: Fraction, d: int) -> bool:
+    def covers(self, noise: Discrete, p: Fraction, d: int) -> bool:
         """Whether the rows in memory extend as far as p needs; for a p beyond 1 − 10^-20 they never do."""
         if 2 * p <= 1 or p == 1:
             return True
         column, _ = self._columns.find(noise)
         return column is not None and (column.end is End.FLAT or _locate(column, p, d) is not None)
 
-    def is_whole(self, noise: Noise, r_max: int | None = None) -> bool:
+    def is_whole(self, noise: Discrete, r_max: int | None = None) -> bool:
         """Whether the rows in memory extend to r_max, or to the end of the column."""
         return _reaches(self._columns.find(noise)[0], r_max)
 
-    def extend(self, noise: Noise, p: Fraction, d: int) -> None:
+    def extend(self, noise: Discrete, p: Fraction, d: int) -> None:
         """Compute the rows that p needs (see `covers`); the whole column, if no row decides p."""
         self._columns.compute_radii(noise, np.array([nextafter(float(p), 1.0)]), d)
 
-    def extend_to(self, noise: Noise, r_max: int | None = None) -> None:
+    def extend_to(self, noise: Discrete, r_max: int | None = None) -> None:
         """Compute the rows up to r_max, or the whole column (see `is_whole`)."""
         self._columns.compute_column(noise, r_max)
 
-    def _with_thresholds(self, noise: Noise, radius: int | None, source: Source, d: int) -> RadiusResult:
+    def _with_thresholds(self, noise: Discrete, radius: int | None, source: Source, d: int) -> RadiusResult:
         """The result with the thresholds of the radius and of the next, from the rows in memory if they suffice."""
         if radius is None:
             return RadiusResult(None, source, None, SCALE // 2)
@@ -107,7 +107,7 @@ class ThresholdIndex:
         )
 
     @staticmethod
-    def _scaled_ceiling(column: ColumnSlice | None, noise: Noise, r: int) -> int:
+    def _scaled_ceiling(column: ColumnSlice | None, noise: Discrete, r: int) -> int:
         if column is not None:
             if r < column.stop:
                 return column.rows.scaled_ceiling(r)
@@ -116,13 +116,13 @@ class ThresholdIndex:
         return compute_at(noise, r, _CEILING).units
 
     @overload
-    def radius(self, p: NDArray[Any], noise: Noise, d: int) -> RadiiResult: ...
+    def radius(self, p: NDArray[Any], noise: Discrete, d: int) -> RadiiResult: ...
     @overload
-    def radius(self, p: Votes, noise: Noise, d: int) -> RadiusResult: ...
+    def radius(self, p: Votes, noise: Discrete, d: int) -> RadiusResult: ...
     @overload
-    def radius(self, p: RationalLike, noise: Noise, d: int, p_b: RationalLike | None = None) -> RadiusResult: ...
+    def radius(self, p: RationalLike, noise: Discrete, d: int, p_b: RationalLike | None = None) -> RadiusResult: ...
     def radius(
-        self, p: RationalLike | Votes | NDArray[Any], noise: Noise, d: int, p_b: RationalLike | None = None
+        self, p: RationalLike | Votes | NDArray[Any], noise: Discrete, d: int, p_b: RationalLike | None = None
     ) -> RadiusResult | RadiiResult:
         """The largest r ≤ d with p > τ_r, for a probability, for votes, or for each of an array of probabilities.
 
@@ -147,7 +147,9 @@ class ThresholdIndex:
             return self._radius_of_double(float(p), noise, d)
         return self._radius_of_rational(read_probability(p, "p"), noise, d)
 
-    def radii_of_counts(self, counts: NDArray[Any], n: int, failure: RationalLike, noise: Noise, d: int) -> RadiiResult:
+    def radii_of_counts(
+        self, counts: NDArray[Any], n: int, failure: RationalLike, noise: Discrete, d: int
+    ) -> RadiiResult:
         """The largest r ≤ d that each count of n votes certifies at failure probability ε, as `radius` of `Votes`.
 
         Costs one certificate per distinct count, or one least count k*_r per radius, whichever are fewer.
@@ -162,7 +164,7 @@ class ThresholdIndex:
 
         return radii_of_counts(counts, checked.n, certify, least)
 
-    def thresholds(self, noise: Noise, r_max: int | None = None) -> ColumnResult:
+    def thresholds(self, noise: Discrete, r_max: int | None = None) -> ColumnResult:
         """τ_0 … τ_{r_max}, or up to saturation; a flat noise has one row."""
         end = None if r_max is None else read_integer(r_max, "r_max", 0)
         column, source = self._columns.find(noise)
@@ -170,7 +172,7 @@ class ThresholdIndex:
             return ColumnResult(self._columns.compute_column(noise, end), Source.COMPUTED)
         return ColumnResult(_cut(column, column.stop if end is None else min(column.stop, end + 1)), source)
 
-    def _two_class_radius(self, p: Fraction, p_b: Fraction, noise: Noise, d: int) -> RadiusResult:
+    def _two_class_radius(self, p: Fraction, p_b: Fraction, noise: Discrete, d: int) -> RadiusResult:
         """The two-class radius: at least that of p alone, at most that of 1 − p_b, and searched between them."""
         p_b = min(p_b, 1 - p)
         if p <= p_b or p_b == 0 or noise.is_flat:  # no row is needed
@@ -186,7 +188,7 @@ class ThresholdIndex:
             return RadiusResult(low, combine_sources((alone.source, most.source)))
         return RadiusResult(two_class_near(noise, p, p_b, likely.number, low, high), Source.COMPUTED)
 
-    def _radius_of_double(self, p: float, noise: Noise, d: int) -> RadiusResult:
+    def _radius_of_double(self, p: float, noise: Discrete, d: int) -> RadiusResult:
         if p <= 0.5 or p == 1.0:  # no row is needed
             return RadiusResult(None if p <= 0.5 else d, Source.TABLE)
         column, source = self._columns.find(noise)
@@ -198,7 +200,7 @@ class ThresholdIndex:
                 return RadiusResult(d, source)
         return RadiusResult(int(self._columns.compute_radii(noise, np.array([p]), d)[0]), Source.COMPUTED)
 
-    def _radius_of_rational(self, p: Fraction, noise: Noise, d: int) -> RadiusResult:
+    def _radius_of_rational(self, p: Fraction, noise: Discrete, d: int) -> RadiusResult:
         result = self.find(noise, p, d)
         if result is not None:
             return result
@@ -214,7 +216,7 @@ class ThresholdIndex:
             certified += 1
         return self._with_thresholds(noise, certified - 1, Source.COMPUTED, d)
 
-    def _threshold_probabilities(self, noise: Noise) -> Callable[[int], ThresholdProbability]:
+    def _threshold_probabilities(self, noise: Discrete) -> Callable[[int], ThresholdProbability]:
         """τ_r as a success probability, for any r: an interval from its row, and its exact value if that is not enough.
 
         A row says that τ_r is its decimal, or lies less than 10^-20 below it. That is nearly always enough, and saves

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import (
-    Noise,
+    Discrete,
     Votes,
     gaussian_l0_radius,
     gaussian_l0_threshold,
@@ -47,13 +47,13 @@ from ellzero.tables.lookup.results import ABSTAIN, ColumnResult, RadiusResult
 MOST_COMPARED = 10_000
 
 
-def answer_probability(index: ThresholdIndex, noise: Noise, p: RationalLike, d: int) -> RadiusAnswer:
+def answer_probability(index: ThresholdIndex, noise: Discrete, p: RationalLike, d: int) -> RadiusAnswer:
     """The radius of a probability, and the thresholds it lies between."""
     exact = read_probability(p, "p")
     return explain_probability(noise, exact, d, index.radius(exact, noise, d), _exact_text(p))
 
 
-def explain_probability(noise: Noise, p: Fraction, d: int, result: RadiusResult, text: str) -> RadiusAnswer:
+def explain_probability(noise: Discrete, p: Fraction, d: int, result: RadiusResult, text: str) -> RadiusAnswer:
     """The radius of p with the thresholds it lies between; ``text`` is p as it was written."""
     radius, source, ceiling, next_ceiling = result
     margin = None if ceiling is None else max(p.numerator * SCALE // p.denominator - ceiling, 0)
@@ -70,7 +70,9 @@ def explain_probability(noise: Noise, p: Fraction, d: int, result: RadiusResult,
     )
 
 
-def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b: RationalLike, d: int) -> RadiusAnswer:
+def answer_two_classes(
+    index: ThresholdIndex, noise: Discrete, p: RationalLike, p_b: RationalLike, d: int
+) -> RadiusAnswer:
     """The radius of a probability against at most p_b for every other class."""
     result = index.radius(p, noise, d, p_b)
     return RadiusAnswer(
@@ -87,7 +89,7 @@ def answer_two_classes(index: ThresholdIndex, noise: Noise, p: RationalLike, p_b
     )
 
 
-def answer_votes(index: ThresholdIndex, noise: Noise, votes: Votes, d: int) -> RadiusAnswer:
+def answer_votes(index: ThresholdIndex, noise: Discrete, votes: Votes, d: int) -> RadiusAnswer:
     """The radius of votes, the thresholds around it, and the least counts that certify it and the next radius."""
     result = index.radius(votes, noise, d)
     low = Fraction(lower_bound(votes))
@@ -114,7 +116,7 @@ def answer_votes(index: ThresholdIndex, noise: Noise, votes: Votes, d: int) -> R
 
 def answer_list(
     index: ThresholdIndex,
-    noise: Noise,
+    noise: Discrete,
     p: Sequence[RationalLike],
     d: int,
     p_b: RationalLike | Sequence[RationalLike] | None = None,
@@ -137,7 +139,7 @@ def answer_list(
 
 
 def answer_counts(
-    index: ThresholdIndex, noise: Noise, counts: Sequence[int], n: int, failure: RationalLike, d: int
+    index: ThresholdIndex, noise: Discrete, counts: Sequence[int], n: int, failure: RationalLike, d: int
 ) -> RadiiAnswer:
     """The radii of many counts of n votes each."""
     n = Votes(0, n, failure).n
@@ -148,7 +150,7 @@ def answer_counts(
 
 def answer_array(
     index: ThresholdIndex,
-    noise: Noise,
+    noise: Discrete,
     values: NDArray[Any],
     d: int,
     n: int | None = None,
@@ -169,7 +171,7 @@ def answer_array(
     return RadiiArray(radii=radii, source=source, k=noise.k, alpha=str(noise.alpha), d=d)
 
 
-def answer_thresholds(index: ThresholdIndex, noise: Noise, r_max: int | None = None) -> ThresholdsAnswer:
+def answer_thresholds(index: ThresholdIndex, noise: Discrete, r_max: int | None = None) -> ThresholdsAnswer:
     """τ_0 … τ_{r_max}, or up to saturation."""
     return answer_column(index.thresholds(noise, r_max))
 
@@ -191,7 +193,11 @@ def answer_column(result: ColumnResult) -> ThresholdsAnswer:
 
 
 def answer_votes_needed(
-    noise: Noise, r: int, p: RationalLike, failure: RationalLike = DEFAULT_FAILURE, power: RationalLike = DEFAULT_POWER
+    noise: Discrete,
+    r: int,
+    p: RationalLike,
+    failure: RationalLike = DEFAULT_FAILURE,
+    power: RationalLike = DEFAULT_POWER,
 ) -> PlanAnswer:
     """The least number of votes that certifies r for an input of probability p."""
     least_votes = plan(noise, r, p, failure, power)
@@ -208,7 +214,7 @@ def answer_votes_needed(
 
 
 def answer_reach(
-    index: ThresholdIndex, noise: Noise, n: int, d: int, failure: RationalLike = DEFAULT_FAILURE
+    index: ThresholdIndex, noise: Discrete, n: int, d: int, failure: RationalLike = DEFAULT_FAILURE
 ) -> PlanAnswer:
     """The largest radius that n votes can certify: when all of them agree."""
     d = read_dimension(d)
@@ -225,7 +231,7 @@ def answer_reach(
 
 
 def answer_comparison(
-    index: ThresholdIndex, noise: Noise, d: int, p: RationalLike | None = None, r_max: int | None = None
+    index: ThresholdIndex, noise: Discrete, d: int, p: RationalLike | None = None, r_max: int | None = None
 ) -> CompareAnswer:
     """The discrete ℓ0 certificate of bits beside that of the Gaussian noise that keeps a bit as often."""
     if noise.k != 1:
@@ -266,7 +272,7 @@ def answer_tables(index: ThresholdIndex, name: str) -> TablesAnswer:
     )
 
 
-def _look_up_each(index: ThresholdIndex, noise: Noise, p: Sequence[RationalLike], d: int) -> list[RadiusResult]:
+def _look_up_each(index: ThresholdIndex, noise: Discrete, p: Sequence[RationalLike], d: int) -> list[RadiusResult]:
     """The radius of each number; numbers written the same way are looked up once."""
     results: dict[tuple[type, RationalLike], RadiusResult] = {}
     for value in p:
@@ -280,7 +286,7 @@ def _look_up_each(index: ThresholdIndex, noise: Noise, p: Sequence[RationalLike]
 
 def _look_up_pairs(
     index: ThresholdIndex,
-    noise: Noise,
+    noise: Discrete,
     p: Sequence[RationalLike],
     p_b: RationalLike | Sequence[RationalLike],
     d: int,
@@ -291,7 +297,7 @@ def _look_up_pairs(
     return [index.radius(top, noise, d, other) for top, other in zip(p, others, strict=True)]
 
 
-def _radii_answer(noise: Noise, d: int, radii: NDArray[np.int32], source: Source) -> RadiiAnswer:
+def _radii_answer(noise: Discrete, d: int, radii: NDArray[np.int32], source: Source) -> RadiiAnswer:
     numbers = [None if radius == ABSTAIN else radius for radius in radii.tolist()]
     return RadiiAnswer(radii=numbers, source=source, k=noise.k, alpha=str(noise.alpha), d=d)
 

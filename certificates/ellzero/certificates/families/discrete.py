@@ -1,17 +1,28 @@
-"""The discrete noise: what K and α mean, and the integers from which everything else is computed."""
+"""The discrete noise of the paper: what K and α mean, and the integers from which everything else is computed.
 
+For two inputs at Hamming distance r, only the r coordinates in which they differ distinguish x from x̄. With
+t = #(noisy coordinates equal to x) − #(equal to x̄) the likelihood ratio is (α/β)^t, and
+
+    P_r(t) = [y^t] (a·y + m + b/y)^r      mass under x,  Σ_t P_r(t) = z^r
+    P_r(−t)                               mass under x̄
+
+with the integers a, m, b, z of `Weights`. 2r+1 regions, whatever d is (docs/mathematics.md).
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import RationalLike, read_integer, read_shortest
+from ellzero.certificates._integers import divexact, mpz
+from ellzero.certificates.families.base import Counts, Family, read_parameter
+from ellzero.certificates.products import Block, Masses, Perturbation, Products
+from ellzero.core.cancellation import EXACT_STEPS, check_cancelled
+from ellzero.core.numbers import RationalLike, read_integer
 
 MAX_K = 10**8
-_LARGEST_PART = 2**63 - 1
-_ALPHA = "a rational number strictly between 0 and 1, such as 0.8 or 4/5, whose parts fit 63 bits"
 
 
 class Weights(NamedTuple):
@@ -32,8 +43,8 @@ class Weights(NamedTuple):
         return self if self.a >= self.b else Weights(self.b, self.m, self.a, self.z)
 
 
-@dataclass(frozen=True, init=False, eq=False)
-class Noise:
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Discrete(Family):
     """Keep a coordinate with probability α, otherwise move it to one of the K *other* values.
 
     ``k`` is the number of categories **minus one** (255 for bytes, 1 for bits), 1 ≤ K ≤ 10^8.
@@ -41,19 +52,18 @@ class Noise:
     Decimal; a float is read as its shortest decimal. Each other value has probability β = (1−α)/K.
     """
 
+    name: ClassVar[str] = "discrete"
     k: int
     alpha: Fraction
 
     def __init__(self, k: int, alpha: RationalLike) -> None:
-        fraction = read_shortest(alpha, "alpha", _ALPHA)
-        if not 0 < fraction < 1 or fraction.denominator > _LARGEST_PART:
-            raise InvalidInput("alpha", _ALPHA, alpha)
+        fraction = read_parameter(alpha, "alpha")
         object.__setattr__(self, "k", read_integer(k, "k", 1, MAX_K))
         object.__setattr__(self, "alpha", fraction)
 
     def __eq__(self, other: object) -> bool:
         """Compares integers: comparing Fractions takes microseconds, and noises are keys of tables."""
-        if not isinstance(other, Noise):
+        if not isinstance(other, Discrete):
             return NotImplemented
         mine, theirs = self.alpha, other.alpha
         return self.k == other.k and mine.numerator == theirs.numerator and mine.denominator == theirs.denominator
@@ -84,5 +94,38 @@ class Noise:
         common = gcd(a, b)  # divides m as well, a multiple of b
         return Weights(a // common, m // common, b // common, (a + m + b) // common)
 
-    def __repr__(self) -> str:
-        return f"Noise(k={self.k}, alpha='{self.alpha}')"
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return ("change",)
+
+    def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
+        (change,) = counts
+        return (((self._block, change),),)
+
+    def ordered_regions(self, counts: Counts, products: Products) -> Iterator[tuple[Iterable[Masses], int]]:
+        """Streamed by a recurrence instead of multiplied: nothing is kept, however large r is."""
+        (r,) = counts
+        weights = self.weights.descending
+        under_xbar = _stream_masses(weights._replace(a=weights.b, b=weights.a), r)
+        yield zip(_stream_masses(weights, r), under_xbar, strict=True), int(mpz(weights.z) ** r)
+
+    @cached_property
+    def _block(self) -> Block:
+        """The noisy value is that of x, that of x̄, or one of the K − 1 others."""
+        others = 1 - self.alpha - self.beta
+        return Block([(self.alpha, self.beta), (self.beta, self.alpha), (others, others)])
+
+
+def _stream_masses(weights: Weights, r: int) -> Iterator[int]:
+    """P_r(r), P_r(r−1), …, P_r(−r), each from the two before it by the three-term recurrence
+
+    a·(r−x+1)·P(x−1) = b·(r+x+1)·P(x+1) + m·x·P(x), an exact division by a small integer.
+    """
+    a, m, b, _ = weights
+    upper, current = mpz(0), mpz(a) ** r
+    yield current
+    for x in range(r, -r, -1):
+        if x % EXACT_STEPS == 0:
+            check_cancelled()
+        upper, current = current, divexact(b * (r + x + 1) * upper + m * x * current, a * (r - x + 1))
+        yield current

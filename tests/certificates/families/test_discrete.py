@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from oracles.strategies import noises
 
-from ellzero.certificates import InvalidInput, Noise
+from ellzero.certificates import Discrete, InvalidInput
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from ellzero.certificates import InvalidInput, Noise
     ["0.8", "4/5", ".8", " 0.80 ", "8e-1", 0.8, Fraction(4, 5), Decimal("0.8"), np.float64(0.8), np.float32(0.8)],
 )
 def test_alpha_means_the_same_in_every_form(alpha: object) -> None:
-    assert Noise(1, alpha) == Noise(1, Fraction(4, 5))  # type: ignore[arg-type]
+    assert Discrete(1, alpha) == Discrete(1, Fraction(4, 5))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_bad_alpha_is_a_value_error_that_names_field_and_range(alpha: object) 
     with pytest.raises(
         ValueError, match=r"^alpha must be a rational number strictly between 0 and 1, .*; got "
     ) as error:
-        Noise(1, alpha)  # type: ignore[arg-type]
+        Discrete(1, alpha)  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 250
 
@@ -61,16 +61,16 @@ def test_a_bad_alpha_is_a_value_error_that_names_field_and_range(alpha: object) 
 @pytest.mark.parametrize("k", [0, -1, 10**8 + 1, 1.0, "1", True, None])
 def test_a_bad_k_is_a_value_error(k: object) -> None:
     with pytest.raises(InvalidInput, match=r"^k must be an integer from 1 to 100000000; got "):
-        Noise(k, "0.8")  # type: ignore[arg-type]
+        Discrete(k, "0.8")  # type: ignore[arg-type]
 
 
 def test_the_extremes_are_allowed() -> None:
-    assert Noise(10**8, Fraction(1, 2**63 - 1)).beta > Noise(10**8, Fraction(1, 2**63 - 1)).alpha
-    assert Noise(np.int64(3), "0.5").k == 3  # type: ignore[arg-type]
+    assert Discrete(10**8, Fraction(1, 2**63 - 1)).beta > Discrete(10**8, Fraction(1, 2**63 - 1)).alpha
+    assert Discrete(np.int64(3), "0.5").k == 3  # type: ignore[arg-type]
 
 
 @given(noises())
-def test_weights_are_the_probabilities_as_coprime_integers(noise: Noise) -> None:
+def test_weights_are_the_probabilities_as_coprime_integers(noise: Discrete) -> None:
     a, m, b, z = noise.weights
     assert (Fraction(a, z), Fraction(b, z), Fraction(m, z)) == (noise.alpha, noise.beta, (noise.k - 1) * noise.beta)
     assert Fraction(a, b).numerator == a
@@ -78,14 +78,14 @@ def test_weights_are_the_probabilities_as_coprime_integers(noise: Noise) -> None
 
 
 @given(noises())
-def test_a_noise_can_be_shown_pickled_and_used_as_a_key(noise: Noise) -> None:
+def test_a_noise_can_be_shown_pickled_and_used_as_a_key(noise: Discrete) -> None:
     assert eval(repr(noise)) == noise
     assert {pickle.loads(pickle.dumps(noise))} == {noise}
 
 
 def test_an_error_about_a_number_too_long_to_print_is_still_one_line() -> None:
     with pytest.raises(InvalidInput) as error:
-        Noise(1, Fraction(10**5000 + 1, 10**5000))
+        Discrete(1, Fraction(10**5000 + 1, 10**5000))
     assert str(error.value).endswith("got a Fraction too long to print")
 
 

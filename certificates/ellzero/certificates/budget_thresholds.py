@@ -1,0 +1,139 @@
+"""ρ, ρ⁻¹ and thresholds of any family of noises, for any budget of changes.
+
+A prediction with probability p at x holds at every x̄ within the budget iff p > τ = ρ⁻¹(1/2). ρ⁻¹ at other q answers
+other questions: 1/(k+1) keeps a class among the first k, 1 − ε keeps a conformal set valid. Everything is exact, and
+what is rounded goes up.
+"""
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Literal, TypeVar
+
+from ellzero.certificates import exact_thresholds, neyman_pearson
+from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.families.discrete import Discrete
+from ellzero.certificates.lee2019 import paper_threshold
+from ellzero.certificates.neyman_pearson import Mass, Region
+from ellzero.certificates.products import Products
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import (
+    RationalLike,
+    read_digits,
+    read_dimension,
+    read_integer,
+    read_probability,
+    scaled_decimal,
+)
+
+Method = Literal["engine", "paper"]
+B = TypeVar("B", bound=Budget)
+
+HALF = Fraction(1, 2)
+
+
+def regions(family: Family, budget: Budget) -> Iterator[Region]:
+    """The regions of a budget as integers in one unit, in descending order of likelihood ratio.
+
+    Raises if the budget can be spent in several ways, each with regions of its own (`Grouped`, `RegionList`).
+    """
+    ordered = list(family.ordered_regions(family.read_budget(budget), Products()))
+    if len(ordered) != 1:
+        raise InvalidInput("family", "one whose budget can be spent in a single way", family)
+    return (Region(int(x), int(xbar)) for x, xbar in ordered[0][0])
+
+
+def rho(family: Family, budget: Budget, p: RationalLike) -> Fraction:
+    """ρ(p): the least probability at any x̄ that differs from x by the budget, given probability p at x. Exact.
+
+    >>> from ellzero.certificates.families import Joint, Sparse
+    >>> graph = Joint(edges=Sparse("0.01", "0.6"), attributes=Sparse("0.001", "0.8"))
+    >>> float(rho(graph, {"edges": {"add": 1}, "attributes": {"add": 1, "delete": 1}}, "0.99"))
+    0.4797090909090909
+    """
+    return rho_of_counts(family, family.read_budget(budget), read_probability(p, "p"), Products())
+
+
+def rho_inverse(family: Family, budget: Budget, q: RationalLike) -> Fraction:
+    """ρ⁻¹(q) = sup{p : ρ(p) ≤ q}; at q = 1/2 the threshold τ. Exact, at the cost of `rho`."""
+    return inverse_of_counts(family, family.read_budget(budget), read_probability(q, "q"), Products())
+
+
+def threshold(family: Family, budget: Budget, q: RationalLike = HALF, digits: int = 20) -> Decimal:
+    """⌈ρ⁻¹(q)·10^digits⌉/10^digits: a p above it certifies the budget; at q = 1/2 against every other class.
+
+    1 where p would have to exceed ρ⁻¹(q) > 1 − 10^-digits. It may be 1 exactly, if what both inputs can show is too
+    little: then no p certifies the budget, and `min_p` is infinite.
+    """
+    return thresholds(family, [budget], digits, q=q)[0]
+
+
+def thresholds(
+    family: Family,
+    budgets: Iterable[Budget],
+    digits: int = 20,
+    *,
+    q: RationalLike = HALF,
+    method: Method = "engine",
+    d: int | None = None,
+) -> list[Decimal]:
+    """`threshold` for each budget, in the order given; for a square of budgets, go through it row by row.
+
+    With ``method="paper"`` they come from the published algorithm for discrete noise on inputs of ``d`` coordinates
+    instead: upper bounds within `lee2019.PaperThreshold.error_bound`.
+
+    >>> thresholds(Discrete(1, "4/5"), [1, 4], digits=5)
+    [Decimal('0.87500'), Decimal('0.99275')]
+    """
+    all_counts = [family.read_budget(budget) for budget in budgets]
+    digits, target = read_digits(digits), read_probability(q, "q")
+    if d is not None:
+        d = read_dimension(d)
+        for counts in all_counts:
+            read_integer(sum(counts), "budget", 0, d)
+    if method == "paper":
+        if d is None:
+            raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
+        if not isinstance(family, Discrete) or target != HALF:
+            raise InvalidInput("method", "'engine' for other families, and other q, than the paper's", method)
+        return [paper_threshold(family, d, r, digits).value for (r,) in all_counts]
+    if method != "engine":
+        raise InvalidInput("method", "'engine' or 'paper'", method)
+    if isinstance(family, Discrete) and target == HALF:
+        return exact_thresholds.thresholds(family, [r for (r,) in all_counts], digits)
+    products, scale = Products(), 10**digits
+    ceilings = (
+        max(-(-numerator * scale // denominator) for numerator, denominator in parts)
+        for parts in (_inverse_parts(family, counts, target, products) for counts in all_counts)
+    )
+    return [scaled_decimal(int(units), digits) for units in ceilings]
+
+
+def min_p(family: Family, budget: Budget, q: RationalLike = HALF) -> float:
+    """The least double > ρ⁻¹(q): a double p certifies the budget iff p ≥ it. Infinite if ρ⁻¹(q) = 1: no p does."""
+    counts, target = family.read_budget(budget), read_probability(q, "q")
+    if isinstance(family, Discrete) and target == HALF:
+        return exact_thresholds.min_p(family, *counts)
+    tau = inverse_of_counts(family, counts, target, Products())
+    return inf if tau == 1 else least_double_above(tau)
+
+
+def rho_of_counts(family: Family, counts: Counts, p: Fraction, products: Products) -> Fraction:
+    """`rho` for a budget that was read before."""
+    return min(neyman_pearson.rho(*ordered, p) for ordered in family.ordered_regions(counts, products))
+
+
+def inverse_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> Fraction:
+    """`rho_inverse` for a budget that was read before."""
+    return max(neyman_pearson.rho_inverse(*ordered, q) for ordered in family.ordered_regions(counts, products))
+
+
+def least_double_above(value: Fraction) -> float:
+    """The least double > value, for a value in [0, 1)."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) > value else nextafter(nearest, inf)
+
+
+def _inverse_parts(family: Family, counts: Counts, q: Fraction, products: Products) -> Iterator[tuple[Mass, Mass]]:
+    return (neyman_pearson.rho_inverse_parts(*ordered, q) for ordered in family.ordered_regions(counts, products))

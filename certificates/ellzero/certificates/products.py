@@ -1,0 +1,251 @@
+"""The general product: the regions of any number of changed coordinates, in the order of their likelihood ratios.
+
+What one changed coordinate shows is a block: a few outcomes, each with a mass under x and one under x̄. Coordinates are
+struck independently, so several of them show a product of their blocks, in which outcomes of equal ratio are one
+region. The product is a product of polynomials:
+
+* Write all ratios as ∏ g_i^e_i over pairwise coprime integers g_i > 1 (`coprime_base`). By unique factorisation two
+  ratios are equal iff their exponents are, so that the exponents name the region: monomials. Masses are coefficients.
+* Outcomes of ratio 0 or ∞ stay out of the product. A product with a factor of ratio ∞ and none of ratio 0 has no
+  x̄-mass, so that its x-mass is all that the finite ratios leave over; the same for ratio 0 with x and x̄ exchanged.
+* Regions are ordered **after** the product: the product of two ordered lists has no order of its own. Where the
+  exponents lie on a line, the order is that of its points. Otherwise integers that approximate the logarithms decide
+  where their error allows it, with more bits where it does not; different exponents are never equal ratios.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import gcd, lcm, prod
+from typing import Any, TypeAlias
+
+from flint import Ordering, fmpz_mpoly_ctx, fmpz_poly
+
+from ellzero.certificates._balls import arb, bounds, fmpz, precision
+from ellzero.certificates.neyman_pearson import Mass, Region
+from ellzero.core.cancellation import check_cancelled
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import RationalLike, read_probability
+
+Masses: TypeAlias = tuple[Mass, Mass]
+
+
+class Block:
+    """What one changed coordinate shows: its outcomes, with masses that sum to 1 under x and under x̄. Exact."""
+
+    def __init__(self, outcomes: Iterable[tuple[RationalLike, RationalLike]]) -> None:
+        pairs = [tuple(read_probability(mass, "block") for mass in pair) for pair in outcomes]
+        if sum(x for x, _ in pairs) != 1 or sum(xbar for _, xbar in pairs) != 1:
+            raise InvalidInput("block", "outcomes whose masses sum to 1 under x and under x̄", pairs)
+        self.outcomes = tuple(Region(x, xbar) for x, xbar in pairs)
+        self.z = lcm(*(mass.denominator for pair in pairs for mass in pair))
+        scaled = ((int(x * self.z), int(xbar * self.z)) for x, xbar in pairs)
+        self.finite = tuple((x, xbar) for x, xbar in scaled if x and xbar)  # of ratios between 0 and ∞, times z
+        self._hash = hash((self.z, self.finite))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Block) and (self.z, self.finite) == (other.z, other.finite))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Block({[(str(x), str(xbar)) for x, xbar in self.outcomes]})"
+
+    @property
+    def exchanged(self) -> "Block":
+        """The block with x and x̄ exchanged: what the opposite change shows."""
+        return Block((xbar, x) for x, xbar in self.outcomes)
+
+
+Perturbation: TypeAlias = tuple[tuple[Block, int], ...]
+"""What all changed coordinates show together: blocks, and how many coordinates show each."""
+
+_FIRST_BITS = 64  # of the logarithms that order regions
+_KEPT = 256  # products, about two rows of a square of budgets of 100 by 100
+
+
+class Products:
+    """Products of blocks, in integers. Keeps the last ones, so that a product that has one coordinate more than one of
+    them costs a single multiplication: walk budgets in their order."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Perturbation, tuple[Any, Any]] = OrderedDict()
+
+    def regions(self, perturbation: Perturbation) -> tuple[Iterator[Masses], int]:
+        """The regions in descending order of ratio, and their total, in one integer unit."""
+        perturbation = tuple((block, count) for block, count in perturbation if count)
+        total = prod(block.z**count for block, count in perturbation)
+        layout = _lay_out(tuple(block for block, _ in perturbation))
+        x, xbar = self._multiply(layout, perturbation)
+        return _with_ends(layout.order(x, xbar), perturbation, total), total
+
+    def _multiply(self, layout: "_Line | _Lattice", perturbation: Perturbation) -> tuple[Any, Any]:
+        """The polynomials of the masses under x and under x̄."""
+        known = self._kept.get(perturbation)
+        if known is None:
+            check_cancelled()
+            known = self._make(layout, perturbation)
+            self._kept[perturbation] = known
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(perturbation)
+        return known
+
+    def _make(self, layout: "_Line | _Lattice", perturbation: Perturbation) -> tuple[Any, Any]:
+        for place, (block, count) in enumerate(perturbation):
+            if count > 1:
+                before = (*perturbation[:place], (block, count - 1), *perturbation[place + 1 :])
+                if (known := self._kept.get(before)) is not None:
+                    step_x, step_xbar = layout.polynomials[place]
+                    return known[0] * step_x, known[1] * step_xbar
+        x: Any = layout.one
+        xbar: Any = layout.one
+        for (_, count), (block_x, block_xbar) in zip(perturbation, layout.polynomials, strict=True):
+            x, xbar = x * block_x**count, xbar * block_xbar**count
+        return x, xbar
+
+
+def _with_ends(finite: Iterable[Masses], perturbation: Perturbation, total: int) -> Iterator[Masses]:
+    """The regions with those of ratio ∞ before and those of ratio 0 after them."""
+    if missing := total - prod(sum(x for x, _ in block.finite) ** count for block, count in perturbation):
+        yield missing, 0
+    yield from finite
+    if missing := total - prod(sum(xbar for _, xbar in block.finite) ** count for block, count in perturbation):
+        yield 0, missing
+
+
+class _Line:
+    """Blocks whose ratios lie on a line: C·c^t with integers t and c > 1. Regions are in the order of t."""
+
+    one = fmpz_poly([1])
+
+    def __init__(self, blocks: Sequence[Block], places: Sequence[Sequence[int]]) -> None:
+        self.polynomials: list[tuple[Any, Any]] = []
+        for block, own in zip(blocks, places, strict=True):
+            low = min(own, default=0)
+            x, xbar = ([0] * (max(own, default=0) - low + 1) for _ in range(2))
+            for t, (mass, mass_xbar) in zip(own, block.finite, strict=True):
+                x[t - low] += mass
+                xbar[t - low] += mass_xbar
+            self.polynomials.append((fmpz_poly(x), fmpz_poly(xbar)))
+
+    @staticmethod
+    def order(x: Any, xbar: Any) -> Iterable[Masses]:
+        return zip(reversed(x.coeffs()), reversed(xbar.coeffs()), strict=True)
+
+
+class _Lattice:
+    """Blocks whose ratios need more than one direction: a variable for each integer of the base."""
+
+    def __init__(
+        self, base: Sequence[int], blocks: Sequence[Block], exponents: Sequence[Sequence[tuple[int, ...]]]
+    ) -> None:
+        self._base = tuple(base)
+        context = fmpz_mpoly_ctx.get([f"g{place}" for place in range(len(base))], Ordering.lex)
+        self.one = context.from_dict({(0,) * len(base): 1})
+        self.polynomials: list[tuple[Any, Any]] = []
+        for block, own in zip(blocks, exponents, strict=True):
+            low = [min(column) for column in zip(*own, strict=True)]  # shifts all ratios of the product alike
+            x: dict[tuple[int, ...], int] = {}
+            xbar: dict[tuple[int, ...], int] = {}
+            for exponent, (mass, mass_xbar) in zip(own, block.finite, strict=True):
+                monomial = tuple(e - least for e, least in zip(exponent, low, strict=True))
+                x[monomial] = x.get(monomial, 0) + mass
+                xbar[monomial] = xbar.get(monomial, 0) + mass_xbar
+            self.polynomials.append((context.from_dict(x), context.from_dict(xbar)))
+
+    def order(self, x: Any, xbar: Any) -> Iterable[Masses]:
+        monomials = [tuple(map(int, monomial)) for monomial in x.monoms()]
+        masses = list(zip(x.coeffs(), xbar.coeffs(), strict=True))  # every monomial has mass under both
+        return (masses[place] for place in _descending(self._base, monomials))
+
+
+@lru_cache(maxsize=1_024)
+def _lay_out(blocks: tuple[Block, ...]) -> _Line | _Lattice:
+    """How the blocks' ratios are written as monomials."""
+    ratios = [[Fraction(x, xbar) for x, xbar in block.finite] for block in blocks]
+    base = coprime_base(part for own in ratios for ratio in own for part in (ratio.numerator, ratio.denominator))
+    exponents = [[_exponents(ratio, base) for ratio in own] for own in ratios]
+    steps = [
+        [tuple(e - first for e, first in zip(each, own[0], strict=True)) for each in own] for own in exponents
+    ]  # from the first outcome of the block: what counts for the order of the product
+    direction = next((step for own in steps for step in own if any(step)), None)
+    if direction is None:
+        return _Line(blocks, [[0] * len(own) for own in steps])
+    common = gcd(*direction)
+    unit = tuple(e // common for e in direction)
+    if _power_product(base, unit) < 1:
+        unit = tuple(-e for e in unit)
+    places = [[_multiple(step, unit) for step in own] for own in steps]
+    along = [[t for t in own if t is not None] for own in places]
+    if any(len(kept) < len(own) for kept, own in zip(along, places, strict=True)):
+        return _Lattice(base, blocks, exponents)
+    widest = gcd(*(t for own in along for t in own))
+    return _Line(blocks, [[t // widest for t in own] for own in along])
+
+
+def coprime_base(numbers: Iterable[int]) -> tuple[int, ...]:
+    """Pairwise coprime integers above 1 of which every given number is a product of powers.
+
+    Any two that share a factor are split by it until none do. Their powers are independent: ∏ g_i^e_i = 1 only if all
+    e_i = 0, since no prime divides two of them.
+    """
+    base: list[int] = []
+    waiting = sorted(set(numbers) - {1})
+    while waiting:
+        number = waiting.pop()
+        for place, known in enumerate(base):
+            if (common := gcd(number, known)) > 1:
+                del base[place]
+                waiting += [part for part in (number // common, common, known // common) if part > 1]
+                break
+        else:
+            base.append(number)
+    return tuple(sorted(base))
+
+
+def _exponents(ratio: Fraction, base: Sequence[int]) -> tuple[int, ...]:
+    return tuple(_count_factor(ratio.numerator, each) - _count_factor(ratio.denominator, each) for each in base)
+
+
+def _count_factor(number: int, factor: int) -> int:
+    count = 0
+    while number % factor == 0:
+        number //= factor
+        count += 1
+    return count
+
+
+def _power_product(base: Sequence[int], exponents: Sequence[int]) -> Fraction:
+    return prod((Fraction(g) ** e for g, e in zip(base, exponents, strict=True)), start=Fraction(1))
+
+
+def _multiple(step: Sequence[int], unit: Sequence[int]) -> int | None:
+    """The t with step = t·unit, for a unit whose entries have no common factor; None if there is none."""
+    place = next(place for place, e in enumerate(unit) if e)
+    t = step[place] // unit[place]
+    return t if all(e == t * u for e, u in zip(step, unit, strict=True)) else None
+
+
+def _descending(base: Sequence[int], monomials: Sequence[tuple[int, ...]]) -> list[int]:
+    """The places of the monomials in descending order of ∏ g_i^e_i, proved."""
+    bits = _FIRST_BITS
+    most = max(map(sum, monomials), default=0)  # exponents are not negative, and each logarithm is off by less than 1
+    while True:
+        logs = _scaled_logs(tuple(base), bits)
+        keys = [sum(e * log for e, log in zip(monomial, logs, strict=True)) for monomial in monomials]
+        places = sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
+        if all(keys[first] - keys[second] > most for first, second in pairwise(places)):
+            return places
+        bits *= 2
+
+
+@lru_cache(maxsize=1_024)
+def _scaled_logs(base: tuple[int, ...], bits: int) -> tuple[int, ...]:
+    """⌊log g·2^bits⌋ or one less."""
+    with precision(bits + 64):
+        return tuple(int(bounds(arb(fmpz(g)).log() * fmpz(1 << bits))[0] // 1) for g in base)

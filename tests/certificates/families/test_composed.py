@@ -1,0 +1,83 @@
+"""Families of families, and lists of regions."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, strategies as st
+from oracles.families import parameters
+
+from ellzero.certificates import (
+    Discrete,
+    Grouped,
+    InvalidInput,
+    Joint,
+    Mask,
+    RegionList,
+    Sparse,
+    regions,
+    rho_inverse,
+    threshold,
+)
+
+HALF = Fraction(1, 2)
+
+
+@given(parameters(), st.integers(1, 4), st.integers(1, 4), st.data())
+def test_groups_of_one_kind_are_that_kind(alpha: Fraction, first: int, second: int, data: st.DataObject) -> None:
+    r = data.draw(st.integers(0, first + second))
+    noise = Discrete(2, alpha)
+    assert threshold(Grouped([(noise, first), (noise, second)]), r) == threshold(noise, r)
+
+
+def test_a_group_is_as_weak_as_its_worst_columns() -> None:
+    strong, weak = Discrete(1, "0.6"), Discrete(9, "0.9")
+    table = Grouped([(strong, 10), (weak, 2)])
+    assert threshold(table, 1) == threshold(weak, 1) > threshold(strong, 1)
+    assert threshold(table, 2) == threshold(weak, 2)
+    assert threshold(table, 3) == threshold(Joint(weak=weak, strong=strong), {"weak": 2, "strong": 1})
+    assert threshold(table, 12) == threshold(Joint(weak=weak, strong=strong), {"weak": 2, "strong": 10})
+
+
+def test_members_of_a_joint_budget_are_struck_together() -> None:
+    graph = Joint(edges=Sparse("0.01", "0.6"), attributes=Sparse("0.001", "0.8"))
+    assert threshold(graph, {"edges": {"add": 2}}) == threshold(Sparse("0.01", "0.6"), {"add": 2})
+    assert threshold(graph, {"edges": {"add": 2}, "attributes": {"delete": 1}}) > threshold(
+        graph, {"edges": {"add": 2}}
+    )
+
+
+@given(parameters(), st.integers(1, 4))
+def test_a_list_of_regions_is_the_noise_that_it_was_taken_from(alpha: Fraction, r: int) -> None:
+    noise = Discrete(3, alpha)
+    listed = RegionList([[(region.x, region.xbar) for region in regions(noise, each)] for each in range(1, r + 1)])
+    assert rho_inverse(listed, r, HALF) == rho_inverse(noise, r, HALF)
+
+
+def test_a_certificate_by_a_list_covers_fewer_changes_too() -> None:
+    """Nothing says that the lists of a user grow worse with r."""
+    bad, good = [(9, 0), (0, 9), (1, 1)], [(1, 1)]
+    assert threshold(RegionList([bad, good]), 2) == threshold(RegionList([bad, good]), 1) == 1
+    assert threshold(RegionList([good, bad]), 1, digits=1) == HALF
+
+
+@pytest.mark.parametrize("lists", [[], [[]], [[(1, 2)]], [[(-1, -1)]], [[(0.5, 0.5)]]])
+def test_lists_without_distributions_are_refused(lists: object) -> None:
+    with pytest.raises(InvalidInput, match="^regions must be"):
+        RegionList(lists)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Joint(),
+        lambda: Joint(**{"a.b": Mask("0.5")}),
+        lambda: Joint(edges="sparse"),  # type: ignore[arg-type]
+        lambda: Grouped([]),
+        lambda: Grouped([(Sparse("0.1", "0.2"), 3)]),
+        lambda: Grouped([(Mask("0.5"), 0)]),
+        lambda: Grouped([("mask", 1)]),  # type: ignore[list-item]
+    ],
+)
+def test_bad_members_are_refused(make: object) -> None:
+    with pytest.raises(InvalidInput):
+        make()  # type: ignore[operator]

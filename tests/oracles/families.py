@@ -1,0 +1,65 @@
+"""Hypothesis strategies: families of noises of every kind, with budgets small enough to enumerate all outcomes."""
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+from oracles.strategies import alphas
+
+from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels
+from ellzero.certificates.families.base import Counts
+
+
+@st.composite
+def parameters(draw: st.DrawFn) -> Fraction:
+    """Small denominators, so that ratios of different blocks are often powers of the same number, or equal."""
+    return draw(st.one_of(alphas(6), alphas(60), st.sampled_from([Fraction(1, 2), Fraction(1, 1000)])))
+
+
+@st.composite
+def simple_families(draw: st.DrawFn) -> Family:
+    kind = draw(st.sampled_from(["discrete", "sparse", "flat sparse", "levels", "mask"]))
+    first, second = draw(parameters()), draw(parameters())
+    if kind == "discrete":
+        return Discrete(draw(st.integers(1, 3)), first)
+    if kind == "sparse":
+        return Sparse(first, second)
+    if kind == "flat sparse":
+        return Sparse(first, 1 - first)
+    if kind == "levels":
+        return SparseLevels(draw(st.integers(1, 3)), first, second)
+    return Mask(first)
+
+
+@st.composite
+def families(draw: st.DrawFn) -> Family:
+    """Any family whose coordinates are struck independently, nested up to twice."""
+    kind = draw(st.sampled_from(["simple", "hierarchical", "joint", "grouped"]))
+    simple = draw(simple_families())
+    if kind == "hierarchical":
+        return Hierarchical(simple, draw(parameters()))
+    if kind == "joint":
+        other = draw(simple_families())
+        return Joint(first=simple, second=Hierarchical(other, draw(parameters())) if draw(st.booleans()) else other)
+    if kind == "grouped":
+        single = simple_families().filter(lambda family: len(family.axes) == 1)
+        members = draw(st.lists(st.tuples(single, st.integers(1, 2)), min_size=1, max_size=2))
+        return Grouped(members)
+    return simple
+
+
+@st.composite
+def budgets(draw: st.DrawFn, family: Family, total: int = 4) -> Counts:
+    """Counts of at most ``total`` changes in all, few enough to enumerate."""
+    counts = [0] * len(family.axes)
+    for _ in range(draw(st.integers(0, total))):
+        axis = draw(st.integers(0, len(counts) - 1))
+        most = family.most[axis]
+        if most is None or counts[axis] < most:
+            counts[axis] += 1
+    return tuple(counts)
+
+
+@st.composite
+def cases(draw: st.DrawFn, total: int = 4) -> tuple[Family, Counts]:
+    family = draw(families())
+    return family, draw(budgets(family, total))
