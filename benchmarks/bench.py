@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 
+from bench_families import families
 from bench_serve import service
 from bench_smoothing import certification
 from bench_tables import lookups, pipeline
@@ -85,6 +86,7 @@ def main() -> None:
         exact_against_fast_column,
         cost_of_far_radii,
         whole_columns,
+        families,
         lookups,
         service,
         certification,
