@@ -35,6 +35,7 @@ from ellzero.certificates.families import (
     RegionList as RegionList,
     Sparse as Sparse,
     SparseLevels as SparseLevels,
+    make_family as make_family,
 )
 from ellzero.certificates.gaussian import (
     alpha_for_sigma as alpha_for_sigma,

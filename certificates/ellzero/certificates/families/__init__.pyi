@@ -7,5 +7,6 @@ from ellzero.certificates.families.masks import (
     Hierarchical as Hierarchical,
     Mask as Mask,
 )
+from ellzero.certificates.families.registry import make_family as make_family
 from ellzero.certificates.families.sparse import Sparse as Sparse, SparseLevels as SparseLevels
 from ellzero.certificates.products import Block as Block, Perturbation as Perturbation

@@ -84,6 +84,11 @@ class Family(ABC):
             inner[last] = count
         return budget
 
+    def describe(self) -> dict[str, Any]:
+        """The family and its exact parameters, as files, tables and requests state them; `make_family` reads it."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {"family": self.name} | {name: _write(value) for name, value in values.items()}
+
     def __repr__(self) -> str:
         parameters: tuple[Field[Any], ...] = fields(self)  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(f'{each.name}={self._show(each.name)}' for each in parameters)})"
@@ -104,6 +109,12 @@ class Family(ABC):
         if len(self.axes) == 1:
             return f"an integer of at least 0, or a mapping with the key {self.axes[0]}"
         return f"a mapping with keys of {', '.join(self.axes)}"
+
+
+def _write(value: object) -> object:
+    if isinstance(value, Family):
+        return value.describe()
+    return str(value) if isinstance(value, Fraction) else value
 
 
 def _list_entries(budget: Mapping[str, Budget], path: str = "") -> Iterator[tuple[str, object]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ellzero.certificates.families.base import Counts, Family
 from ellzero.certificates.neyman_pearson import Region, sort_descending
@@ -26,7 +26,7 @@ class Joint(Family):
     name: ClassVar[str] = "joint"
     members: tuple[tuple[str, Family], ...]
 
-    def __init__(self, **members: Family) -> None:
+    def __init__(self, /, **members: Family) -> None:
         for label, family in members.items():
             if not isinstance(family, Family):
                 raise InvalidInput(label, "a family of noises", family)
@@ -57,6 +57,9 @@ class Joint(Family):
             start += len(family.axes)
         for choice in product(*own):
             yield tuple(entry for perturbation in choice for entry in perturbation)
+
+    def describe(self) -> dict[str, Any]:
+        return {"family": self.name, "members": {label: family.describe() for label, family in self.members}}
 
     def __repr__(self) -> str:
         return f"Joint({', '.join(f'{label}={family!r}' for label, family in self.members)})"
@@ -104,6 +107,10 @@ class Grouped(Family):
             for choice in product(*parts):
                 yield tuple(entry for perturbation in choice for entry in perturbation)
 
+    def describe(self) -> dict[str, Any]:
+        members = [{**family.describe(), "columns": columns} for family, columns in self.members]
+        return {"family": self.name, "members": members}
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class RegionList(Family):
@@ -146,6 +153,10 @@ class RegionList(Family):
             yield ()
         for block in self.blocks[:change]:
             yield ((block, 1),)
+
+    def describe(self) -> dict[str, Any]:
+        lists = [[[str(mass) for mass in region] for region in block.outcomes] for block in self.blocks]
+        return {"family": self.name, "regions": lists}
 
     def __repr__(self) -> str:
         return f"RegionList([{', '.join(f'<{len(block.outcomes)} regions>' for block in self.blocks)}])"
