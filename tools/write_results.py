@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -50,19 +51,27 @@ def write_run(experiment: str) -> str:
     """How a recorded result came to be."""
     result, environments = read_result(experiment), ExperimentFolder(RUNS / experiment).environments()
     environment = environments[0]
-    machine, commit = environment["machine"], environment["commit"]
+    machine, commits = environment["machine"], list(dict.fromkeys(map(describe_commit, environments)))
     lines = [
         "<!-- not run: takes long, or needs data -->",
         f"    {result.command}",
         "",
         f"{format_seconds(result.seconds)} on {machine['cpu']}, {count_noun(machine['cores'], 'core')}, "
         f"{machine['memory_gib']:g} GiB, {machine['platform']}; Python {environment['python']}; {environment['date']}"
-        + (f"; commit `{commit['sha'][:10]}`" if commit else "")
+        f"; {', then '.join(commits)}"
         + (f"; resumed {count_noun(len(environments) - 1, 'time')}" if len(environments) > 1 else "")
         + f". [Log, environment and every digit](results/{experiment}/).",
         *(f"\n* {note}" if number == 0 else f"* {note}" for number, note in enumerate(result.notes)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def describe_commit(environment: dict[str, Any]) -> str:
+    """The code that a run was of."""
+    commit = environment["commit"]
+    if commit is None:
+        return f"ellzero {environment['ellzero']}"
+    return f"commit `{commit['sha'][:10]}`" + (" with changes" if commit["changed"] else "")
 
 
 def read_result(experiment: str) -> ExperimentResult:

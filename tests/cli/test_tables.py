@@ -289,7 +289,7 @@ def test_a_list_for_another_noise_is_unsound_or_loose(ellzero: Ellzero, table: s
         ("import {tmp}/missing --k 1 --alpha 0.8", "No such file or directory"),
         ("import {tmp}/binary --k 1 --alpha 0.8", "is not a text file"),
         ("import {tmp}/empty --k 1 --alpha 0.8", "holds no rows"),
-        ("import {tmp}/text --k 1 --alpha 0.8", "line 1 must be a radius and a decimal"),
+        ("import {tmp}/text --k 1 --alpha 0.8", "text is no list of thresholds: line 1 must be a radius and a decimal"),
         ("import {tmp}/list --k 1 --alpha 8", "--alpha must be a rational number"),
         ("nothing", "no command 'nothing'. There are compact, export, import, info, show, verify."),
         ("info {table} --all", "No such option"),

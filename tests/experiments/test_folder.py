@@ -3,14 +3,16 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ellzero.core.errors import BadResults
-from ellzero.experiments import ExperimentFolder, ResultColumn, ResultTable
+from ellzero.experiments import ExperimentFolder, ExperimentResult, ResultColumn, ResultTable
 
 CONFIG = {"alphas": ["0.8"], "n": 100, "data": {"name": "digits", "sha256": "ab"}}
 TABLE = ResultTable("t", "T", (ResultColumn("x"),), ((1,),))
+WHOLE: dict[str, Any] = ExperimentResult("thresholds", "ellzero", 1.0, (TABLE,)).to_json()
 
 
 def begun(path: Path) -> ExperimentFolder:
@@ -101,15 +103,62 @@ def test_a_line_that_a_killed_run_left_unfinished_stays_a_line_of_its_own(tmp_pa
             '{"format": "ellzero experiment", "version": 9, "experiment": "x", "config": {}}',
             "was written by a later version of ellzero",
         ),
+        (
+            "experiment.json",
+            '{"format": "ellzero experiment", "version": "x", "config": {}}',
+            "experiment.json is damaged",
+        ),
+        ("environment.json", "{}", "environment.json is damaged"),
+        ("environment.json", '{"runs": 5}', "environment.json is damaged"),
+        ("environment.json", '{"runs": [{}]}', "environment.json is damaged"),
         ("results.json", '{"name": "x"}', "results.json is damaged"),
+        *(
+            ("results.json", json.dumps(WHOLE | change), "results.json is damaged")
+            for change in (
+                {"seconds": "x"},
+                {"seconds": None},
+                {"seconds": float("nan")},
+                {"notes": [1]},
+                {"tables": [{**TABLE.to_json(), "rows": [[float("nan")]]}]},
+                {"tables": [{**TABLE.to_json(), "rows": [[{"decimal": "zz"}]]}]},
+                {"tables": [{**TABLE.to_json(), "rows": [[{"decimal": "NaN"}]]}]},
+                {"tables": [{**TABLE.to_json(), "rows": [[{"fraction": "1/0"}]]}]},
+                {"tables": [{**TABLE.to_json(), "columns": [{"title": "x", "rounding": "zz"}]}]},
+                {"tables": [{**TABLE.to_json(), "columns": [{"title": "x", "style": "zz"}]}]},
+                {"tables": [{**TABLE.to_json(), "columns": [{"title": "x", "digits": -1}]}]},
+            )
+        ),
         ("results.json", '{"name": "x", "tables": [1]}', "results.json is damaged"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, name: str, content: str, message: str) -> None:
     folder = begun(tmp_path)
     (tmp_path / name).write_text(content)
+    read = {"results.json": folder.result, "environment.json": folder.environments}.get(name, folder.describe)
     with pytest.raises(BadResults, match=message):
-        folder.result() if name == "results.json" else folder.describe()
+        read()
+
+
+def test_the_results_that_the_damaged_ones_are_made_of_are_whole(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    (tmp_path / "results.json").write_text(json.dumps(WHOLE))
+    assert folder.result() is not None
+
+
+@pytest.mark.parametrize("name", ["results.json", "log.txt", "environment.json"])
+def test_files_of_something_else_are_not_overwritten(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("important")
+    with pytest.raises(BadResults, match=f"{name} is of no experiment, and would be overwritten"):
+        begun(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "important"
+
+
+def test_beginning_twice_is_one_run(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    folder.begin("thresholds", CONFIG)
+    assert len(folder.environments()) == 1
+    assert len((tmp_path / "log.txt").read_text().splitlines()) == 1
 
 
 def test_an_empty_folder_has_no_experiment_to_read_or_to_finish(tmp_path: Path) -> None:

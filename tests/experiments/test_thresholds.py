@@ -16,7 +16,8 @@ from ellzero.core.execution.placement import Placement
 from ellzero.core.execution.ray_executor import RayExecutor
 from ellzero.experiments import ExperimentFolder, ExperimentResult
 from ellzero.experiments.published import IMAGENET_ALPHAS, MNIST_ALPHAS
-from ellzero.experiments.threshold_lists import read_lists
+from ellzero.experiments.threshold_lists import judge_file, read_lists
+from ellzero.experiments.threshold_settings import SETTINGS
 from ellzero.experiments.thresholds import ThresholdPlan, run_thresholds
 from ellzero.tables import PaperTable
 
@@ -119,8 +120,8 @@ def test_a_row_below_the_exact_threshold_is_an_error_and_on_record(tmp_path: Pat
 
 
 def write_list(path: Path, values: list[Decimal]) -> None:
-    """As the paper's code reads them: a header, and the threshold in the third column."""
-    lines = ["r\tsome\tthreshold", *(f"{r}\t0\t{value}" for r, value in enumerate(values))]
+    """As the paper's authors publish them: a header, the thresholds, and what they may be too high by."""
+    lines = ["r\trho_r^{-1}(0.5)\terr", *(f"{r}\t{value}\t1* 10^-20" for r, value in enumerate(values))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -148,10 +149,41 @@ def test_lists_are_matched_and_judged_row_by_row(tmp_path: Path) -> None:
     assert all(below)
     assert [row[4] for row in rows[:8]] == [0, 0, 0, 0, 0, 1, -1, 0]
     other = ThresholdPlan(quick=True, lists={"a": b"0\t0.5\n1\t0.7\n"})
-    with pytest.raises(BadResults, match="holds another experiment"):
-        run_thresholds(ExperimentFolder(tmp_path / "out"), ThresholdPlan(quick=True), LOCAL)
+    log = (tmp_path / "out" / "log.txt").read_text()
+    without = run_thresholds(ExperimentFolder(tmp_path / "out"), ThresholdPlan(quick=True), LOCAL)
+    assert [table.name for table in without.tables] == [t.name for t in result.tables if not t.name.startswith("list")]
+    assert "to compute" not in (tmp_path / "out" / "log.txt").read_text()[len(log) :], "cells are kept for other lists"
     with pytest.raises(BadResults, match="a is near the thresholds of no published setting"):
         run_thresholds(ExperimentFolder(tmp_path / "other"), other, LOCAL)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 4, 6, 8, 10, 16])
+def test_lists_of_few_digits_are_about_the_setting_that_they_are_about(digits: int) -> None:
+    """Most thresholds are close to 1, and alike for different α: those rows do not count."""
+    for setting in SETTINGS:
+        for alpha in setting.alphas:
+            values = thresholds(Discrete(setting.k, alpha), setting.radii, digits)
+            text = "".join(f"{r}\t{value}\n" for r, value in zip(setting.radii, values, strict=True))
+            try:
+                judged = judge_file("a", text.encode())
+            except BadResults:
+                assert digits < 5, "so few digits may leave too few rows that tell"
+                continue
+            assert (judged.setting, judged.alpha) == (setting, alpha)
+            assert {row.verdict for row in judged.rows} == {"equal"}
+
+
+@pytest.mark.parametrize("alpha", ["0.9", "0.94", "0.81", "0.55"])
+def test_a_list_for_an_unpublished_alpha_is_left_out(alpha: str) -> None:
+    values = thresholds(Discrete(1, alpha), range(21))
+    text = "".join(f"{r}\t{value}\n" for r, value in enumerate(values))
+    with pytest.raises(BadResults, match="a is near the thresholds of no published setting"):
+        judge_file("a", text.encode())
+
+
+def test_a_list_that_fits_several_settings_is_left_out() -> None:
+    with pytest.raises(BadResults, match="a is near the thresholds of no published setting"):
+        judge_file("a", b"0\t0.5\n")
 
 
 def test_a_grossly_wrong_row_is_judged_and_other_files_are_left_out_by_name(tmp_path: Path) -> None:
@@ -167,7 +199,7 @@ def test_a_grossly_wrong_row_is_judged_and_other_files_are_left_out_by_name(tmp_
     (row,) = result.table("lists").rows
     assert row[:5] == ("a", "MNIST, α = 0.80", 9, 8, 0)
     assert row[6] == 1
-    assert "Left out: README.md holds no rows." in result.notes
+    assert "Left out: README.md is no list of thresholds: line 1 must be" in result.notes[-1]
 
 
 @pytest.mark.parametrize(

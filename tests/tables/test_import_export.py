@@ -91,13 +91,24 @@ def test_lists_are_read_however_people_write_them(text: str) -> None:
         "r\tsome\tthreshold\n7\tx\t0.9873\n8\ty\t0.99\n",
         "radius,rho,threshold,more\n7,1/2,0.9873,\n8,0.5,0.99,words and more\n",
         "# made by hand\n\nv rho_r threshold\n7 0.1 0.9873\n8 0.2 0.99\n",
+        "r\trho_r^{-1}(0.5)\terr\n7\t0.9873\t1* 10^-20\n8\t0.99\t1* 10^-20\n",  # the lists of the paper's authors
+        "r   rho_r^{-1}(0.5) err\n7\t0.9873\tNA\n8\t0.99\tNA\n",  # some have blanks in the header only
     ],
 )
-def test_below_a_header_of_three_columns_the_third_one_has_the_thresholds(text: str) -> None:
+def test_below_a_header_the_column_of_that_name_has_the_thresholds(text: str) -> None:
     assert list(import_export.from_text(io.StringIO(text))) == [(7, Decimal("0.9873")), (8, Decimal("0.99"))]
 
 
-@pytest.mark.parametrize("text", ["r\tsome\tthreshold\n7\t0.9\n", "7\t0.1\t0.9\n", "7\t0.9\nr\tsome\tthreshold\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "r\tsome\tthreshold\n7\t0.9\n",
+        "7\t0.1\t0.9\n",
+        "7\t0.9\nr\tsome\tthreshold\n",
+        "r\tvalue\terr\n7\t0.9\t0.1\n",
+        "rho\tr\n0.9\t7\n",
+    ],
+)
 def test_a_row_of_another_shape_than_the_header_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="must be a radius and a decimal"):
         list(import_export.from_text(io.StringIO(text)))

@@ -27,7 +27,8 @@ def main() -> None:
         click.echo(f"ellzero: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:  # a full disk, say; click has seen to closed pipes
-        click.echo(f"ellzero: {error.strerror or error}", err=True)
+        place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        click.echo(f"ellzero: {place}{error.strerror or error}", err=True)
         # What could not be written is still buffered, and Python would try, and complain, once more at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

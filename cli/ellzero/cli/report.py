@@ -70,6 +70,8 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: int | N
     if not reports:
         if figure is not None:
             raise click.UsageError("--plot draws certificates of data sets, and an experiment has its own figures")
+        if r_max is not None:
+            raise click.UsageError("--r-max is for certificates of data sets, and an experiment has its own tables")
         return
     target = figure or _default_figure(list(reports))
     if target is None:
@@ -92,7 +94,10 @@ def _report_experiment(folder: ExperimentFolder, as_json: bool) -> None:
     if description is None or result is None:
         name = "experiment" if description is None else description.name
         raise BadResults(str(folder.path), f"holds an unfinished {name}; the command that began it resumes it")
-    environment = folder.environments()[-1]
+    environments = folder.environments()
+    if not environments:
+        raise BadResults(str(folder.path), "has no environment.json of its runs")
+    environment = environments[-1]
     if as_json:
         click.echo(json.dumps({"results": str(folder.path), **result.to_json(), "environment": environment}))
         return

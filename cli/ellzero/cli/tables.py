@@ -16,6 +16,7 @@ from ellzero.cli.certificate_options import K, noise_options
 from ellzero.cli.groups import CommandGroup
 from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.core.conventions import CONVENTIONS_DICT
+from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_probability
 from ellzero.core.progress import notify, track
 from ellzero.core.text import count_noun
@@ -197,7 +198,8 @@ def export_command(table: str, output: str, k: int | None, alpha: str | None, ou
 def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
     """Check a threshold list (lines of r<TAB>threshold) against the exact values.
 
-    Below a header of three columns or more the threshold is in the third one, as in the lists of the paper's authors.
+    A header may come first, and then the threshold is in the column named rho or threshold, as in the lists of the
+    paper's authors.
 
     Rows below the exact threshold are unsound: they certify what is not proved. Only exact values ever enter a table.
     The exit code is 1 if any row is unsound.
@@ -207,6 +209,8 @@ def import_command(file: IO[str], k: int, alpha: str, into: str | None) -> None:
         rows = list(import_export.from_text(file))
     except UnicodeDecodeError:
         raise click.UsageError(f"{file.name} is not a text file") from None
+    except InvalidInput as error:
+        raise click.UsageError(f"{file.name} is no list of thresholds: {error}") from None
     if not rows:
         raise click.UsageError(f"{file.name} holds no rows")
     judged = judge_list(noise, rows)

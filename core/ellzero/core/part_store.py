@@ -48,7 +48,10 @@ class PartStore:
             raise BadResults(f"{self.uri}/{RUN_MANIFEST}", "is damaged") from error
         if not isinstance(read, dict) or read.get("format") != "ellzero results":
             raise BadResults(self.uri, "holds no results of ellzero")
-        if read.get("version", 0) > _VERSION:
+        version = read.get("version")
+        if not isinstance(version, int):
+            raise BadResults(f"{self.uri}/{RUN_MANIFEST}", "is damaged")
+        if version > _VERSION:
             raise BadResults(self.uri, "was written by a later version of ellzero")
         return {str(key): value for key, value in read.items() if key not in ("format", "version")}
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
+from ellzero.core.errors import BadResults
 from ellzero.core.text import format_seconds
 from ellzero.experiments.folder import ExperimentFolder
 from ellzero.experiments.published import BACE_GAPS
@@ -99,8 +100,12 @@ class _KeptPoints(MutableMapping[str, AucPoint]):
         self._points: dict[str, Any] = folder.read_json(_POINTS) or {}
 
     def __getitem__(self, key: str) -> AucPoint:
-        r, share, guaranteed, attained = self._points[key]
-        return AucPoint(r, Fraction(share), Fraction(guaranteed), Fraction(attained))
+        kept = self._points[key]
+        try:
+            r, share, guaranteed, attained = kept
+            return AucPoint(int(r), Fraction(share), Fraction(guaranteed), Fraction(attained))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise BadResults(str(self._folder.path / _POINTS), "is damaged") from error
 
     def __setitem__(self, key: str, point: AucPoint) -> None:
         self._points[key] = [point.r, *map(str, (point.share, point.guaranteed, point.attained))]

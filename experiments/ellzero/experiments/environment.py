@@ -48,6 +48,20 @@ def describe_environment() -> dict[str, Any]:
     }
 
 
+def is_environment(value: object) -> bool:
+    """Whether a value has what `describe_environment` says of the run and its machine."""
+    match value:
+        case {
+            "date": str(),
+            "ellzero": str(),
+            "python": str(),
+            "commit": None | {"sha": str(), "changed": bool()},
+            "machine": {"platform": str(), "cpu": str(), "cores": int(), "memory_gib": int() | float()},
+        }:
+            return True
+    return False
+
+
 def utc_now() -> str:
     """The time in UTC, to the second: 2026-07-30T12:00:00Z."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -25,7 +25,7 @@ from ellzero.core.manifest import list_differences
 from ellzero.core.part_store import RUN_MANIFEST
 from ellzero.core.progress import notify
 from ellzero.core.storage import Folder
-from ellzero.experiments.environment import describe_environment, format_command, utc_now
+from ellzero.experiments.environment import describe_environment, format_command, is_environment, utc_now
 from ellzero.experiments.result import ExperimentResult, ResultTable
 
 MANIFEST: Final = "experiment.json"
@@ -55,6 +55,7 @@ class ExperimentFolder:
         self.path = Path(path)
         self._files = Folder(str(self.path))
         self._start = self._logged = time.perf_counter()
+        self._begun = False
 
     def describe(self) -> ExperimentDescription | None:
         """The experiment in this folder; None if there is none."""
@@ -63,18 +64,26 @@ class ExperimentFolder:
             return None
         if manifest.get("format") != _FORMAT or not isinstance(manifest.get("config"), dict):
             raise BadResults(str(self.path / MANIFEST), "describes no experiment of ellzero")
-        if manifest.get("version", 0) > _VERSION:
+        version = manifest.get("version")
+        if not isinstance(version, int):
+            raise BadResults(str(self.path / MANIFEST), "is damaged")
+        if version > _VERSION:
             raise BadResults(str(self.path), "was written by a later version of ellzero")
         return ExperimentDescription(str(manifest.get("experiment")), manifest["config"])
 
     def begin(self, name: str, config: Mapping[str, Any]) -> None:
         """Begin an experiment here, or go on with it. Raises if the folder has another one, with all differences.
 
-        ``config`` is an object of JSON with all that decides the results, without paths: data by name and digest.
+        ``config`` is an object of JSON with all that decides the results, without paths: data by name and digest. Once
+        begun, a second call checks it and does nothing else.
         """
         config = json.loads(json.dumps(config))  # as it will be read again
         there = self.describe()
         if there is None:
+            if foreign := {_ENVIRONMENT, _LOG, _RESULTS} & set(self._files.files()):
+                raise BadResults(
+                    str(self.path / min(foreign)), "is of no experiment, and would be overwritten; give another --out"
+                )
             self._files.prepare()
             manifest = {"format": _FORMAT, "version": _VERSION, "experiment": name, "config": config}
             self.write_json(MANIFEST, manifest)
@@ -84,6 +93,9 @@ class ExperimentFolder:
         )
         if differences:
             raise BadResults(str(self.path), f"holds another experiment: {'; '.join(differences)}; give another --out")
+        if self._begun:
+            return
+        self._begun = True
         self._files.sweep()
         self._files.remove([_RESULTS] if _RESULTS in self._files.files() else [])  # until this run ends too
         self._start = time.perf_counter()
@@ -93,7 +105,11 @@ class ExperimentFolder:
 
     def environments(self) -> list[dict[str, Any]]:
         """Code, libraries and machine of each run that worked here, in order."""
-        return list((self.read_json(_ENVIRONMENT) or {"runs": []})["runs"])
+        described = self.read_json(_ENVIRONMENT)
+        runs = [] if described is None else described.get("runs")
+        if not isinstance(runs, list) or not all(map(is_environment, runs)):
+            raise BadResults(str(self.path / _ENVIRONMENT), "is damaged")
+        return runs
 
     def log(self, text: str, *, show: bool = True) -> None:
         """Append a line to the log, with the time in UTC and the seconds since this run began, and show it."""
@@ -154,7 +170,7 @@ class ExperimentFolder:
         value = self.read_json(_RESULTS)
         try:
             return None if value is None else ExperimentResult.from_json(value)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise BadResults(str(self.path / _RESULTS), "is damaged") from error
 
     def subfolder(self, name: str) -> Path:

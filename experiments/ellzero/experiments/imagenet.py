@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.errors import BadResults, MissingExtra
@@ -18,7 +18,7 @@ from ellzero.core.progress import show_progress
 from ellzero.experiments.dataset_runs import CertifiedInputs, certify_inputs
 from ellzero.experiments.folder import ExperimentFolder
 from ellzero.experiments.imagenet_figure import plot_noisy_images
-from ellzero.experiments.imagenet_stand_in import write_stand_in
+from ellzero.experiments.imagenet_stand_in import IMAGE_SIZE, train_networks, write_images
 from ellzero.experiments.imagenet_weights import (
     NoiseLevel,
     find_image_size,
@@ -107,18 +107,7 @@ def run_imagenet(
     _check_images(inputs, indices)
     digest = inputs.digest
     certify = settings.certify_settings()
-    folder.begin(
-        NAME,
-        {
-            "data": {"inputs": len(inputs.labels), "every": settings.every, "sha256": digest},
-            "n0": certify.n0,
-            "n": certify.n,
-            "failure": str(certify.failure),
-            "seed": certify.seed,
-            "stopping": str(certify.stopping),
-            "precision": settings.autocast or "float32",
-        },
-    )
+    folder.begin(NAME, _describe(inputs, settings))
     classifiers = []
     for level, file in zip(levels, files, strict=True):
         model = prepare_model(level, file, folder.path / "models")
@@ -157,8 +146,26 @@ def run_stand_in(folder: ExperimentFolder, device: str, place: Placement) -> Exp
         raise BadResults(str(folder.path), "holds another experiment; give another --out")
     settings = ImageNetSettings(("0.3", "0.5"), ("0.5",), every=18, n=1_000, device=device)
     levels = [*read_levels("alpha", settings.alphas), *read_levels("sigma", settings.sigmas or ())]
-    write_stand_in(data, weights, levels, find_device(device))
+    torch_device = find_device(device)
+    write_images(data)
+    inputs = DataSource(str(_find_images(data).absolute()), "test", None, IMAGE_SIZE, None).load()
+    folder.begin(NAME, _describe(inputs, settings))
+    train_networks(data, weights, levels, torch_device, folder.log)
     return run_imagenet(folder, data, weights, settings, place)
+
+
+def _describe(inputs: DataSet, settings: ImageNetSettings) -> dict[str, Any]:
+    """What must be the same for results to belong together."""
+    certify = settings.certify_settings()
+    return {
+        "data": {"inputs": len(inputs.labels), "every": settings.every, "sha256": inputs.digest},
+        "n0": certify.n0,
+        "n": certify.n,
+        "failure": str(certify.failure),
+        "seed": certify.seed,
+        "stopping": str(certify.stopping),
+        "precision": settings.autocast or "float32",
+    }
 
 
 def find_best(reports: Sequence[ClassifierReport], r: int) -> tuple[ClassifierReport, Accuracy]:

@@ -3,7 +3,7 @@
 It takes the same way as the experiment: folders of images, the recipe with its random crops, model files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,28 +12,33 @@ import numpy as np
 import torch
 from PIL import Image
 
-from ellzero.core.progress import notify
 from ellzero.experiments.imagenet_weights import MODEL, NoiseLevel
 from ellzero.smoothing.data.loading import DIGITS, SPLITS, load_data
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.training import IMAGENET_RECIPE, Training
 
-_SIZE = 32
+IMAGE_SIZE = 32
 _SIDE = 37  # 8/7 of that, so that images are not scaled again
 _RECIPE: Final = replace(IMAGENET_RECIPE, epochs=4, batch=40, decay_every=2)
 _CONFIG: Final = {"layers": [1, 1, 1, 1], "width": 8}
 
 
-def write_stand_in(data: Path, weights: Path, levels: Sequence[NoiseLevel], device: torch.device) -> None:
-    """Write the images and train a network for each noise; what is there already is left as it is."""
+def write_images(data: Path) -> None:
+    """Write the images; what is there already is left as it is."""
     for split, name in zip(SPLITS, ("train", "val"), strict=True):
-        _write_images(data / name, split)
-    loaded = load_data(str(data), "train", image_size=_SIZE)
+        _write_split(data / name, split)
+
+
+def train_networks(
+    data: Path, weights: Path, levels: Sequence[NoiseLevel], device: torch.device, log: Callable[[str], None]
+) -> None:
+    """Train a small network for each noise; those that are there already are kept."""
+    loaded = load_data(str(data), "train", image_size=IMAGE_SIZE)
     for level in levels:
         out = weights / f"{level.name}{MODEL}"
         if out.is_file():
             continue
-        notify(f"training a small network under noise with {level.parameter} = {level.amount}")
+        log(f"training a small network under noise with {level.parameter} = {level.amount}")
         classes = len(loaded.class_names)
         card = ModelCard(
             "resnet50", loaded.shape, classes, loaded.levels, config=_CONFIG, class_names=loaded.class_names
@@ -41,7 +46,7 @@ def write_stand_in(data: Path, weights: Path, levels: Sequence[NoiseLevel], devi
         Training(loaded, level.make_noise(), card, _RECIPE, out, device).run()
 
 
-def _write_images(folder: Path, split: str) -> None:
+def _write_split(folder: Path, split: str) -> None:
     """Write the digits of a split as PNG, in a folder for each class."""
     digits = load_data(DIGITS, split)
     levels = digits.inputs(range(len(digits.labels)))[:, 0].astype(np.int64)

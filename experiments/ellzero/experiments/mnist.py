@@ -7,6 +7,7 @@ a network trained under Gaussian noise by the Gaussian certificate.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Final
 
 from ellzero.certificates import sigma_for_alpha
@@ -34,7 +35,7 @@ from ellzero.experiments.mnist_tables import (
 from ellzero.experiments.mnist_training import TrainedNetwork, train_networks
 from ellzero.experiments.one_thread import use_one_thread
 from ellzero.experiments.public_code import GreyNoise, GreyRun, for_grey
-from ellzero.experiments.published import MNIST, MNIST_DIGESTS, NoiseKind
+from ellzero.experiments.published import MNIST, MNIST_BEST_ALPHA, MNIST_DIGESTS, NoiseKind
 from ellzero.experiments.result import ExperimentResult
 from ellzero.smoothing.data.datasets import DataSet, ReorderedData
 from ellzero.smoothing.data.source import DataSource
@@ -85,11 +86,12 @@ def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placemen
     )
     grey = _certify_grey(folder, settings, networks[alpha], alpha, place)
     searched = _search(folder, settings, test, networks[alpha], alpha, place)
-    accuracy = make_accuracy_table(rows, settings, test.size, compare=compare)
+    beside = compare and Fraction(alpha) == Fraction(MNIST_BEST_ALPHA)
+    accuracy = make_accuracy_table(rows, settings, test.size, compare=beside)
     tables = [
         accuracy,
         *([make_tuning_table(tuned, settings)] if tuned else []),
-        make_search_table(searched, rows[0], compare=compare),
+        make_search_table(searched, rows[0], compare=beside),
         make_grey_table(rows[0], grey),
         make_run_table(rows),
     ]
@@ -101,7 +103,7 @@ def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placemen
         "searched": len(searched),
     }
     notes = make_notes(tables, rows[0], searched, alpha, compare=compare)
-    return folder.finish(tables, values, notes, _plot(folder, rows, tuned, compare=compare))
+    return folder.finish(tables, values, notes, _plot(folder, rows, tuned, compare=beside))
 
 
 class _Source:

@@ -197,7 +197,8 @@ def make_notes(
     if not compare:
         return [*notes, "The paper's figures are left out: this run has other data, another recipe or other votes."]
     if Fraction(alpha) != Fraction(MNIST_BEST_ALPHA):
-        return [*notes, f"The paper's figures are of α = {MNIST_BEST_ALPHA}, and this run's of α = {alpha}."]
+        reason = f"they are of α = {MNIST_BEST_ALPHA}, and this run's of α = {alpha}"
+        return [*notes, f"The paper's figures are left out: {reason}."]
     compared = {
         f"{cells[0]}, {column.title}": cell
         for table in tables

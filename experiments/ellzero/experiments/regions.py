@@ -9,6 +9,7 @@ from typing import Any, Final
 from ellzero.certificates import Discrete, Threshold, threshold_rows
 from ellzero.certificates.lee2019 import region_count
 from ellzero.core.errors import BadResults
+from ellzero.core.part_store import RUN_MANIFEST
 from ellzero.core.plotting import band_style, draw_figure, line_style, style_axes
 from ellzero.experiments.folder import ExperimentFolder, find_runs
 from ellzero.experiments.published import IMAGENET_ALPHAS, IMAGENET_BY_ALPHA, IMAGENET_D, IMAGENET_K
@@ -43,8 +44,12 @@ def read_runs(folder: Path) -> list[AlphaRun]:
     for path in find_runs(folder):
         store = ResultStore(str(path))
         manifest = store.manifest() or {}
-        noise = manifest.get("noise", {})
-        if noise.get("family") != "discrete" or manifest.get("kind") is not None:
+        if manifest.get("kind") is not None:
+            continue
+        noise = manifest.get("noise")
+        if not isinstance(noise, Mapping):
+            raise BadResults(str(path / RUN_MANIFEST), "is damaged")
+        if noise.get("family") != "discrete":
             continue
         table = store.table()
         columns = (table[name].to_pylist() for name in ("label", "prediction", "radius"))
@@ -59,8 +64,7 @@ def read_runs(folder: Path) -> list[AlphaRun]:
 
 def run_regions(folder: ExperimentFolder, runs: Sequence[AlphaRun] = (), *, quick: bool = False) -> ExperimentResult:
     """Count, compute and draw."""
-    config = {"quick": quick, "runs": {run.name: dict(run.manifest) for run in runs}}
-    folder.begin(NAME, config)
+    folder.begin(NAME, {"quick": quick})
     r_max = _QUICK_R_MAX if quick else R_MAX
     thresholds = {alpha: threshold_rows(Discrete(IMAGENET_K, alpha), range(r_max + 1)) for alpha in IMAGENET_ALPHAS}
     tables = [_list_counts(), _list_thresholds(thresholds), *([_list_accuracies(runs)] if runs else [])]
@@ -70,7 +74,8 @@ def run_regions(folder: ExperimentFolder, runs: Sequence[AlphaRun] = (), *, quic
     _draw(thresholds, runs, folder.path / _FIGURE)
     folder.log("figure drawn", show=False)
     most = max(range(IMAGENET_D + 1), key=lambda r: region_count(IMAGENET_K, IMAGENET_D, r))
-    values = {"most_regions": region_count(IMAGENET_K, IMAGENET_D, most), "most_regions_at": most}
+    described = {run.name: dict(run.manifest) for run in runs}
+    values = {"runs": described, "most_regions": region_count(IMAGENET_K, IMAGENET_D, most), "most_regions_at": most}
     return folder.finish(tables, values, notes, [_FIGURE])
 
 

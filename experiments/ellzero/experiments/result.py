@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor, isfinite
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from ellzero.core.errors import InvalidInput
 from ellzero.core.text import format_seconds
@@ -41,6 +41,9 @@ class Estimate:
 
 _ROUNDINGS: Final[Mapping[str, Callable[[Fraction], int]]] = {"nearest": round, "down": floor, "up": ceil}
 
+N = TypeVar("N", int, float, Decimal)
+_STYLES: Final = ("number", "percent", "seconds")
+
 Cell: TypeAlias = str | bool | int | float | Decimal | Fraction | Estimate | None
 
 
@@ -56,6 +59,12 @@ class ResultColumn:
     style: Literal["number", "percent", "seconds"] = "number"
     digits: int | None = None
     rounding: Literal["nearest", "down", "up"] = "nearest"
+
+    def __post_init__(self) -> None:
+        if self.style not in _STYLES or self.rounding not in _ROUNDINGS or not isinstance(self.title, str):
+            raise InvalidInput("column", "a title with a known style and rounding", self)
+        if self.digits is not None and (not isinstance(self.digits, int) or self.digits < 0):
+            raise InvalidInput("digits", "an integer of at least 0", self.digits)
 
     def print_cell(self, cell: Cell) -> list[str]:
         """The lines of a cell: an estimate's band and the paper's figure stand below its value."""
@@ -146,7 +155,7 @@ class ResultTable:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ResultTable":
-        """The table that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        """The table that `to_json` wrote. For anything else KeyError, TypeError, ValueError or ArithmeticError."""
         return cls(
             value["name"],
             value["title"],
@@ -194,11 +203,14 @@ class ExperimentResult:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ExperimentResult":
-        """The result that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        """The result that `to_json` wrote. For anything else KeyError, TypeError, ValueError or ArithmeticError."""
+        texts = (value["name"], value["command"], *value["notes"], *value["plots"])
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("a text is none")
         return cls(
             value["name"],
             value["command"],
-            value["seconds"],
+            _read_finite(value["seconds"]),
             tuple(map(ResultTable.from_json, value["tables"])),
             value["values"],
             tuple(value["notes"]),
@@ -224,11 +236,19 @@ def _cell_to_json(cell: Cell) -> Any:
 def _cell_from_json(value: Any) -> Cell:
     match value:
         case {"decimal": str(text)}:
-            return Decimal(text)
+            return _read_finite(Decimal(text))
         case {"fraction": str(text)}:
             return Fraction(text)
         case {"estimate": [_, _, _, _] as numbers}:
             return Estimate(*numbers)
-        case None | bool() | int() | float() | str():
+        case None | bool() | str():
             return value
+        case int() | float():
+            return _read_finite(value)
     raise ValueError(f"no cell: {value!r}")
+
+
+def _read_finite(number: N) -> N:
+    if isinstance(number, bool) or not isfinite(number):
+        raise ValueError(f"no finite number: {number!r}")
+    return number

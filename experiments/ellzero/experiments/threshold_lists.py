@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from statistics import median
 
 from ellzero.certificates import Discrete, threshold_rows
 from ellzero.core.errors import BadResults, InvalidInput
@@ -15,8 +14,10 @@ from ellzero.experiments.threshold_settings import SETTINGS, PublishedSetting
 from ellzero.tables.import_export import from_text
 from ellzero.tables.verification import JudgedRow, judge_list
 
-# Lists of neighbouring α differ by more than that from r = 1 on.
+# A row speaks for a setting if it is that near to its threshold, as a share of 1 − τ: those of neighbouring α are not.
 _NEAR = Fraction(1, 1_000)
+# A row says nothing of its setting unless 1 − τ is so many units of its last digit.
+_LEAST_UNITS = 100
 
 
 def read_lists(folder: Path) -> dict[str, bytes]:
@@ -33,7 +34,7 @@ def read_lists(folder: Path) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class JudgedList:
-    """A list beside the exact thresholds of the setting and the α that it is nearest to."""
+    """A list beside the exact thresholds of the setting and the α that it is about."""
 
     setting: PublishedSetting
     alpha: str
@@ -54,7 +55,7 @@ def judge_lists(files: Mapping[str, bytes]) -> tuple[dict[str, JudgedList], list
 
 
 def judge_file(name: str, content: bytes) -> JudgedList:
-    """A list beside the exact thresholds of the published setting that it is nearest to."""
+    """A list beside the exact thresholds of the published setting that most of its rows agree with."""
     try:
         rows = list(from_text(content.decode("utf-8").splitlines()))
     except UnicodeDecodeError:
@@ -66,26 +67,38 @@ def judge_file(name: str, content: bytes) -> JudgedList:
     if twice := [r for r, times in Counter(r for r, _ in rows).items() if times > 1]:
         raise BadResults(name, f"has more than one row for r = {twice[0]}")
     candidates = [(setting, alpha) for setting in SETTINGS for alpha in setting.alphas]
-    distances = [_measure_distance(rows, Discrete(setting.k, alpha)) for setting, alpha in candidates]
-    nearest = min(range(len(candidates)), key=distances.__getitem__)
-    if distances[nearest] > _NEAR:
+    agreeing = [_count_agreeing(rows, Discrete(setting.k, alpha)) for setting, alpha in candidates]
+    most = max(agreeing)
+    if not most:
         raise BadResults(name, "is near the thresholds of no published setting")
-    setting, alpha = candidates[nearest]
+    if agreeing.count(most) > 1:
+        raise BadResults(name, "has too few rows or digits to tell which published setting it is about")
+    setting, alpha = candidates[agreeing.index(most)]
     return JudgedList(setting, alpha, judge_list(Discrete(setting.k, alpha), rows))
 
 
-def _measure_distance(rows: Sequence[tuple[int, Decimal]], noise: Discrete) -> Fraction:
-    """The median over the rows: a few wrong ones, which are to be found, do not hide what a list is about."""
+def _count_agreeing(rows: Sequence[tuple[int, Decimal]], noise: Discrete) -> int:
+    """How many rows speak for this noise; 0 unless most do of those that can tell it from others.
+
+    A few wrong rows, which are to be found, do not hide what a list is about. τ_0 is 1/2 whatever the noise is, and
+    thresholds that are nearly 1 are alike.
+    """
     exact = threshold_rows(noise, [r for r, _ in rows])
-    distances = [abs(Fraction(value) - Fraction(row.value)) for (_, value), row in zip(rows, exact, strict=True)]
-    return median(distances)
+    telling = agreeing = 0
+    for (r, value), row in zip(rows, exact, strict=True):
+        left = 1 - Fraction(row.value)
+        unit = Fraction(1, 10 ** max(1, -int(value.as_tuple().exponent)))
+        if r and left >= _LEAST_UNITS * unit:
+            telling += 1
+            agreeing += abs(Fraction(value) - Fraction(row.value)) <= max(left * _NEAR, unit)
+    return agreeing if 2 * agreeing > telling else 0
 
 
 def summarize_lists(lists: Mapping[str, JudgedList]) -> ResultTable:
     """How many rows of each list are equal to the exact ones, above or below them, or below when read as floats."""
     columns = (
         ResultColumn("file"),
-        ResultColumn("nearest setting"),
+        ResultColumn("setting"),
         ResultColumn("rows"),
         ResultColumn("equal"),
         ResultColumn("above"),
@@ -111,7 +124,7 @@ def summarize_lists(lists: Mapping[str, JudgedList]) -> ResultTable:
         "Lists of thresholds beside the exact ones",
         columns,
         tuple(rows),
-        "Each list is compared with the published setting that it is nearest to, with as many digits as it has.",
+        "A list is compared with the published setting that most of its rows agree with, in its own number of digits.",
     )
 
 

@@ -68,11 +68,14 @@ class ThresholdPlan:
                 raise InvalidInput("full_radii", f"from 0 to {highest}", r)
 
     def config(self) -> dict[str, Any]:
-        """What decides the results."""
+        """What must be the same for results to belong together: cells of full size and lists can be added later."""
+        return {"quick": self.quick}
+
+    def describe(self) -> dict[str, Any]:
+        """What else was asked."""
         return {
             "full_alphas": sorted({str(Fraction(alpha)) for alpha in self.full_alphas}),
             "full_radii": sorted(set(self.full_radii)),
-            "quick": self.quick,
             "lists": {name: hashlib.sha256(content).hexdigest() for name, content in self.lists.items()},
         }
 
@@ -133,6 +136,7 @@ def run_thresholds(folder: ExperimentFolder, plan: ThresholdPlan, place: Placeme
     ]
     wrong = [row for row in every if not row.agrees]
     values = {
+        **plan.describe(),
         "engine_seconds": total,
         "engine_thresholds": len(engine),
         "algorithm_cells": len(every),
@@ -360,8 +364,9 @@ def _write_notes(
     plan: ThresholdPlan, every: Sequence[_Comparison], full: Sequence[_Comparison], engine_seconds: float, count: int
 ) -> list[str]:
     equal = sum(row.units == 0 for row in every)
+    which = "these" if plan.quick else "all"
     notes = [
-        f"The engine computes all {count} published thresholds in {format_seconds(engine_seconds)}.",
+        f"The engine computes {which} {count} published thresholds in {format_seconds(engine_seconds)}.",
         f"{equal} of {len(every)} rows agree to the last of 20 digits; "
         f"{len(every) - equal} differ, each by no more than the algorithm's own bound."
         if all(row.agrees for row in every)

@@ -10,12 +10,11 @@ from ellzero.core.errors import InvalidInput
 from ellzero.tables.format.rows import DIGITS, ColumnSlice
 from ellzero.tables.format.shard import FORMAT
 
-_ROW = r"(?P<r>\d{1,10})[\t ,;]+%s(?P<value>\d{1,4}(\.\d{0,1000})?)%s"
-_LINE = re.compile(_ROW % ("", ""), re.ASCII)
-# Below a header of three columns or more the third one has the thresholds, as in the lists that the paper's code reads.
-_HEADER = re.compile(r"[^\d\s#-][^\t ,;]*([\t ,;]+[^\t ,;]+){2,}", re.ASCII)
-_WIDE_LINE = re.compile(_ROW % (r"[^\t ,;]+[\t ,;]+", r"([\t ,;].*)?"), re.ASCII)
-_SKIPPED = re.compile(r"\s*(#.*)?|r[\t ,;]+threshold", re.ASCII)
+_RADIUS = re.compile(r"\d{1,10}", re.ASCII)
+_DECIMAL = re.compile(r"\d{1,4}(\.\d{0,1000})?", re.ASCII)
+_NAMES = ("threshold", "rho")  # of the column that has them; the first that a header has
+_BETWEEN = re.compile(r"[ ,;]+")
+_SKIPPED = re.compile(r"\s*(#.*)?", re.ASCII)
 
 
 def to_csv(runs: Iterable[ColumnSlice]) -> Iterator[str]:
@@ -56,20 +55,36 @@ def to_text(runs: Iterable[ColumnSlice]) -> Iterator[str]:
 def from_text(source: Iterable[str]) -> Iterator[tuple[int, Decimal]]:
     """The rows of a threshold list: a radius and a decimal in each line, with a tab, blanks or a comma between them.
 
-    Below a header of three columns or more, such as that of the paper's own lists, the decimal is in the third column.
+    A header may come first, and then there may be more columns: the decimal is in the one whose name contains "rho" or
+    "threshold". The lists of the paper's authors have ``r``, ``rho_r^{-1}(0.5)`` and ``err``.
     """
-    line_pattern: re.Pattern[str] | None = None
+    place: int | None = None  # of the decimal, below a header
+    first = True
     for number, line in enumerate(source, 1):
-        if _SKIPPED.fullmatch(line.rstrip("\r\n")):
+        text = line.strip()
+        if _SKIPPED.fullmatch(text):
             continue
-        if line_pattern is None:  # the first line that says something
-            wide = _HEADER.fullmatch(line.strip())
-            line_pattern = _WIDE_LINE if wide else _LINE
-            if wide:
-                continue
-        row = line_pattern.fullmatch(line.strip())
-        if row is None:
-            raise InvalidInput(
-                f"line {number}", "a radius and a decimal such as 7<TAB>0.98739814896523242496", line.strip()
-            )
-        yield int(row["r"]), Decimal(row["value"])
+        if first and not text[0].isdigit():
+            place = _find_column(text, number)
+        else:
+            yield _read_row(text, number, place)
+        first = False
+
+
+def _find_column(header: str, number: int) -> int:
+    names = [name for word in header.split("\t") for name in _BETWEEN.split(word.strip())]
+    for wanted in _NAMES:
+        for place, name in enumerate(names):
+            if place and wanted in name.lower():
+                return place
+    allowed = "a radius and a decimal, or a header with a column named rho or threshold"
+    raise InvalidInput(f"line {number}", allowed, header)
+
+
+def _read_row(text: str, number: int, place: int | None) -> tuple[int, Decimal]:
+    cells = [cell.strip() for cell in text.split("\t")] if "\t" in text else _BETWEEN.split(text)
+    if len(cells) == 2 if place is None else len(cells) > place:
+        r, value = cells[0], cells[1 if place is None else place]
+        if _RADIUS.fullmatch(r) and _DECIMAL.fullmatch(value):
+            return int(r), Decimal(value)
+    raise InvalidInput(f"line {number}", "a radius and a decimal such as 7<TAB>0.98739814896523242496", text)

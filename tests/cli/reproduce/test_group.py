@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click import Context
@@ -27,6 +28,25 @@ def test_without_a_command_it_lists_them_all(ellzero: Ellzero) -> None:
     for name, entry in REPRODUCE_COMMANDS.items():
         assert name in run.out
         assert entry.summary.split()[0] in run.out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("regions --quick --out s3://bucket/x", "s3://bucket/x is no folder on this machine"),
+        ("regions --quick --out ''", "--out must name a folder"),
+        ("bace --quick --time-limit nan", "--time-limit must be a number of seconds"),
+    ],
+)
+def test_a_place_or_a_number_that_cannot_be_is_one_line(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = ellzero(f"reproduce {line}")
+    assert code in (1, 2)
+    assert (out, err.count("\n")) == ("", 1)
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_misspelt_command_is_answered_with_the_nearest(ellzero: Ellzero) -> None:

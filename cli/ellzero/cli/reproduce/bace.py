@@ -1,5 +1,6 @@
 """The command ``ellzero reproduce bace``."""
 
+from math import isfinite
 from pathlib import Path
 
 import click
@@ -29,5 +30,7 @@ def bace_command(
     """
     if data is None and not quick:
         raise click.UsageError(f"give --data, a folder with {FILE}; --quick needs none")
+    if not isfinite(time_limit):
+        raise click.UsageError("--time-limit must be a number of seconds")
     source = write_quick_data(folder, seed) if data is None else find_data(data, split, seed)
     print_result(run_experiment(folder, source, time_limit, quick=quick), folder.path)

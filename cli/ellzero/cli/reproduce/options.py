@@ -25,18 +25,20 @@ def experiment_options(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def run(out: Path | None, quick: bool, **others: Any) -> None:
+        def run(out: str | None, quick: bool, **others: Any) -> None:
             if quick:
                 _refuse_given(settled)
+            if out == "":
+                raise click.UsageError("--out must name a folder")
             if out is None:
-                out = default.with_name(f"{name}-quick") if quick else default
+                out = str(default.with_name(f"{name}-quick") if quick else default)
             command(folder=ExperimentFolder(out), quick=quick, **others)
 
         for option in (
             click.option("--quick", is_flag=True, help=f"A check that all works, in a minute or two: {quick}."),
             click.option(
                 "--out",
-                type=click.Path(file_okay=False, path_type=Path),
+                type=click.Path(file_okay=False),  # as text: a Path would make one slash of the two of s3://
                 help=f"The folder of the experiment.  [default: {default}, with --quick {default}-quick]",
             ),
         ):
