@@ -6,29 +6,49 @@ import click
 
 from ellzero.certificates.budget_thresholds import thresholds
 from ellzero.certificates.exact_thresholds import compute_at
+from ellzero.certificates.families.base import Family
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import reachable_radius
-from ellzero.cli.certificate_options import DIMENSION, RADIUS, VOTES, noise_options
+from ellzero.cli.certificate_options import DIMENSION, RADIUS, VOTES
+from ellzero.cli.family_certificates import print_plan
+from ellzero.cli.family_options import BudgetRanges, family_options, read_budget
 from ellzero.cli.parameters import Command
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.numbers import read_integer, read_probability
 
 
 @click.command("plan", cls=Command)
-@noise_options
+@family_options
 @click.option("--r", type=RADIUS, help="Wanted radius ...")
+@click.option("--budget", type=BudgetRanges(), help="... or budget of another family: add=2,delete=1 ...")
 @click.option("--p", help="... and the probability of the top class that you expect: prints the votes needed.")
 @click.option("--n", type=VOTES, help="In place of both: prints the largest radius that n votes can certify ...")
 @click.option("--d", type=DIMENSION, help="... among inputs of d coordinates.")
 @click.option("--failure", default=DEFAULT_FAILURE, show_default=True, help="Probability of a false certificate.")
 @click.option("--power", help=f"With --r and --p: probability of certifying such an input; {DEFAULT_POWER} by default.")
 def plan_command(
-    k: int, alpha: str, r: int | None, p: str | None, n: int | None, d: int | None, failure: str, power: str | None
+    family: Family,
+    r: int | None,
+    budget: dict[str, tuple[int, int]] | None,
+    p: str | None,
+    n: int | None,
+    d: int | None,
+    failure: str,
+    power: str | None,
 ) -> None:
     """Print how many votes a radius needs, or how far n votes can reach, as the last line."""
-    noise = Discrete(k, alpha)
+    if not isinstance(family, Discrete) or budget is not None:
+        if n is not None:
+            raise click.UsageError("--n is for discrete noise: ask `ellzero radius --count N --n N` for other families")
+        if p is None or (r is None) is (budget is None):
+            raise click.UsageError("give --p, and either --budget or --r")
+        wanted = {"": (r, r)} if r is not None else budget or {}
+        option = "--budget" if r is None else "--r"
+        print_plan(family, read_budget(family, wanted, option), p, failure, power or DEFAULT_POWER)
+        return
+    noise = family
     if n is not None:
         if r is not None or p is not None or power is not None:
             raise click.UsageError("give either --n and --d, or --r and --p")

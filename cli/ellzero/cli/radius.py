@@ -11,14 +11,18 @@ from typing import Any
 import click
 
 from ellzero.certificates.budget_thresholds import rho, thresholds
+from ellzero.certificates.certified_budgets import MAX_TOP_K
 from ellzero.certificates.exact_thresholds import (
     estimate_radii,
     radius_bound,
 )
+from ellzero.certificates.families.base import Budget, Family
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.radii import Watch, certify, radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes
-from ellzero.cli.certificate_options import DIMENSION, VOTES, noise_options
+from ellzero.cli.certificate_options import DIMENSION, VOTES
+from ellzero.cli.family_certificates import print_certified
+from ellzero.cli.family_options import BudgetRanges, family_options, read_budget
 from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.cli.thresholds import column_seconds
 from ellzero.core.conventions import CONVENTIONS_DICT, DEFAULT_FAILURE
@@ -31,12 +35,19 @@ from ellzero.core.schemas import RadiusAnswer
 _API_KEY = "ELLZERO_API_KEY"
 _BUNDLED = "bundled"
 _FIELDS = re.compile(r"\b(p|p_b|count|n|failure)\b")
+_TOP_K_HELP = "Certify that the class stays among so many most probable ones."
 _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 
 
 @click.command("radius", cls=Command)
-@noise_options
-@click.option("--d", type=DIMENSION, required=True, help="Number of coordinates.")
+@family_options
+@click.option("--d", type=DIMENSION, help="Number of coordinates.")
+@click.option(
+    "--limits",
+    type=BudgetRanges(),
+    help="Other families, in place of --d: how many changes of each kind are of interest: add=5,delete=20.",
+)
+@click.option("--top-k", type=IntegerRange(1, MAX_TOP_K), default=1, show_default=True, help=_TOP_K_HELP)
 @click.option("--p", help="Lower bound of the probability of the top class.")
 @click.option("--p-b", help="With --p: upper bound of the probability of every other class.")
 @click.option("--count", type=IntegerRange(min=0), help="In place of --p: votes for the top class ...")
@@ -48,9 +59,10 @@ _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 )
 @click.option("--server", envvar="ELLZERO_SERVER", metavar="URL", help="A service to ask instead of computing.")
 def radius_command(
-    k: int,
-    alpha: str,
-    d: int,
+    family: Family,
+    d: int | None,
+    limits: dict[str, tuple[int, int]] | None,
+    top_k: int,
     p: str | None,
     p_b: str | None,
     count: int | None,
@@ -60,13 +72,23 @@ def radius_command(
     table: str | None,
     server: str | None,
 ) -> None:
-    """Print the certified radius, or `abstain`, as the last line: computed here, or from a table or a service."""
-    noise = Discrete(k, alpha)
+    """Print the certified radius, or `abstain`, as the last line: computed here, or from a table or a service.
+
+    With several kinds of change there is a line for each of the largest certified budgets.
+    """
     evidence = _read_options(p, p_b, count, n, failure)
     if table is not None and server is not None:
         raise click.UsageError("give either --table or --server, not both")
+    if not isinstance(family, Discrete) or limits is not None or top_k > 1:
+        if table is not None or server is not None:
+            raise click.UsageError("--table and --server have discrete noise and one class only")
+        print_certified(family, evidence, _read_limits(family, limits, d), top_k, as_json)
+        return
+    if d is None:
+        raise click.UsageError("Missing option '--d'.")
+    noise = family
     if table is not None or server is not None:
-        fields: dict[str, Any] = {"k": k, "alpha": alpha, "d": d}
+        fields: dict[str, Any] = {"k": noise.k, "alpha": str(noise.alpha), "d": d}
         fields |= {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": evidence.failure}
         try:
             looked_up = _look_up(table, fields) if table is not None else _ask_service(str(server), fields)
@@ -87,6 +109,21 @@ def radius_command(
         return
     click.echo(_sentence(answer))
     click.echo("abstain" if answer["radius"] is None else answer["radius"])
+
+
+def _read_limits(family: Family, limits: dict[str, tuple[int, int]] | None, d: int | None) -> Budget:
+    """The limits of --limits, or of --d where there is one kind of change."""
+    if limits is not None:
+        if any(low != high for low, high in limits.values()):
+            raise click.UsageError("--limits must name one number for each kind of change")
+        return read_budget(family, limits, "--limits")
+    if None not in family.most:
+        return family.write_budget(tuple(most or 0 for most in family.most))
+    if len(family.axes) > 1:
+        raise click.UsageError(f"give --limits, such as --limits {','.join(f'{axis}=5' for axis in family.axes)}")
+    if d is None:
+        raise click.UsageError("give --limits, or --d, the number of coordinates")
+    return d
 
 
 def _read_options(p: str | None, p_b: str | None, count: int | None, n: int | None, failure: str | None) -> Evidence:

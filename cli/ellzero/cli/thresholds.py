@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from ellzero.certificates.budget_thresholds import HALF
 from ellzero.certificates.exact_thresholds import (
     Threshold,
     column_end,
@@ -19,20 +20,29 @@ from ellzero.certificates.exact_thresholds import (
     iter_rows,
     threshold_rows,
 )
+from ellzero.certificates.families.base import Counts, Family
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.lee2019 import PaperCell, combine, sum_range
-from ellzero.cli.certificate_options import DIMENSION, RADIUS, noise_options
+from ellzero.cli.certificate_options import DIMENSION, RADIUS
+from ellzero.cli.family_certificates import print_thresholds
+from ellzero.cli.family_options import BudgetRanges, family_options, list_budgets
 from ellzero.cli.parameters import MOST_RADII, Command, IntegerRange, Radii
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import MAX_DIGITS, read_integer
+from ellzero.core.numbers import MAX_DIGITS, read_integer, read_probability
 from ellzero.core.progress import announce, notify, track
 
 
 @click.command("thresholds", cls=Command)
-@noise_options
+@family_options
 @click.option("--r-max", type=RADIUS, help="Radii 0..r-max; without it up to saturation, where all further ones are 1.")
 @click.option("--r", type=Radii(), help="Only these radii: 8, 1,4,7 or 1:8.")
+@click.option(
+    "--budget",
+    type=BudgetRanges(),
+    help="Other families: these budgets, by their kinds of change: add=0:5,delete=0:3.",
+)
+@click.option("--q", default="1/2", show_default=True, help="ρ⁻¹(q) in place of ρ⁻¹(1/2).")
 @click.option("--d", type=DIMENSION, help="Number of coordinates, which bounds r. The paper's method needs it.")
 @click.option(
     "--digits", type=IntegerRange(1, MAX_DIGITS), default=20, show_default=True, help="Digits after the point."
@@ -41,10 +51,11 @@ from ellzero.core.progress import announce, notify, track
 @click.option("--workers", type=IntegerRange(min=1), help="Processes for the paper's method; all cores by default.")
 @click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def thresholds_command(
-    k: int,
-    alpha: str,
+    family: Family,
     r_max: int | None,
     r: list[int] | None,
+    budget: dict[str, tuple[int, int]] | None,
+    q: str,
     d: int | None,
     digits: int,
     method: str,
@@ -53,13 +64,19 @@ def thresholds_command(
 ) -> None:
     """Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds the r-th one.
 
-    The decimals are the exact values rounded up in the last digit.
+    Other families than the discrete noise have a threshold for each budget of changes. The decimals are the exact
+    values rounded up in the last digit.
     """
-    noise = Discrete(k, alpha)
     if r is not None and r_max is not None:
         raise click.UsageError("give either --r or --r-max")
     if workers is not None and method != "paper":
         raise click.UsageError("--workers goes with --method paper")
+    if not isinstance(family, Discrete) or budget is not None or read_probability(q, "q") != HALF:
+        if method == "paper" or workers is not None:
+            raise click.UsageError("--method paper is for discrete noise at q = 1/2")
+        print_thresholds(family, _list_budgets(family, budget, r, r_max), q, digits, output)
+        return
+    noise = family
     if d is not None and r_max is not None and r_max > d:
         notify(f"--r-max is cut at d = {d}: no more coordinates can change")
         r_max = d
@@ -75,6 +92,22 @@ def thresholds_command(
     else:
         rows = column_rows(noise, r_max, d, digits)
     print_rows(rows, noise, digits, method, output)
+
+
+def _list_budgets(
+    family: Family, budget: dict[str, tuple[int, int]] | None, r: list[int] | None, r_max: int | None
+) -> list[Counts]:
+    """The budgets of --budget, or of --r or --r-max where there is one kind of change."""
+    if budget is not None:
+        if r is not None or r_max is not None:
+            raise click.UsageError("give either --budget, or --r or --r-max")
+        return list_budgets(family, budget, "--budget")
+    if len(family.axes) > 1:
+        raise click.UsageError(f"give --budget, such as --budget {','.join(f'{axis}=0:5' for axis in family.axes)}")
+    if r is None and r_max is None:
+        raise click.UsageError("give --r, --r-max or --budget")
+    radii = range(read_integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r
+    return [family.read_budget(each, "--r" if r is not None else "--r-max") for each in radii]
 
 
 # Seconds; measured as docs/benchmarks.md says, to warn of long work and not to promise anything.

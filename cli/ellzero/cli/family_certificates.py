@@ -1,0 +1,125 @@
+"""What ``ellzero thresholds``, ``radius`` and ``plan`` print where a budget is not just a radius of discrete noise."""
+
+import json
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import click
+
+from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, least_double_above
+from ellzero.certificates.certified_budgets import CertifiedBudgets, certified, certified_from_votes
+from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.products import Products
+from ellzero.certificates.sample_size import plan
+from ellzero.certificates.votes import Votes, lower_bound
+from ellzero.cli.family_options import format_counts
+from ellzero.core.evidence import Evidence
+from ellzero.core.numbers import read_probability, scaled_decimal
+from ellzero.core.progress import announce, track
+from ellzero.core.text import count_noun
+
+# Of sparse bits on one core; only to announce long work.
+_SECONDS_A_BUDGET, _SECONDS_A_CHANGE = 2e-5, 1e-6
+
+
+class _Line(NamedTuple):
+    """A budget and its threshold; ``min_p`` is the least double that certifies it, None if no p does."""
+
+    counts: Counts
+    threshold: Decimal
+    min_p: float | None
+
+
+def print_thresholds(family: Family, budgets: list[Counts], q: str, digits: int, output: str) -> None:
+    """Print ρ⁻¹(q) of each budget, rounded up, as it is computed."""
+    target = read_probability(q, "q")
+    seconds = sum(_SECONDS_A_BUDGET + _SECONDS_A_CHANGE * sum(counts) for counts in budgets)
+    announce(count_noun(len(budgets), "budget"), seconds)
+    tracked = track(budgets, len(budgets), "budgets", seconds, streaming=True)
+    lines = _compute_lines(family, tracked, target, digits)
+    if output == "csv":
+        click.echo(",".join([*family.axes, "threshold"]))
+        for line in lines:
+            click.echo(",".join([*map(str, line.counts), str(line.threshold)]))
+    elif output == "json":
+        head = {"family": family.describe(), "q": str(target), "digits": digits}
+        click.echo(json.dumps(head)[:-1] + ', "rows": [', nl=False)
+        for index, line in enumerate(lines):
+            budget = family.write_budget(line.counts)
+            text = json.dumps({"budget": budget, "threshold": str(line.threshold), "min_p": line.min_p})
+            click.echo((",\n" if index else "\n") + text, nl=False)
+        click.echo("\n]}")
+    else:
+        click.echo(f"{family}{'' if target == HALF else f', q = {target}'}")
+        widths = [max(7, len(axis)) for axis in family.axes]
+        click.echo("".join(f"{axis:>{width}}  " for axis, width in zip(family.axes, widths, strict=True)), nl=False)
+        click.echo("certified if p exceeds")
+        for line in lines:
+            counts = "".join(f"{count:>{width}}  " for count, width in zip(line.counts, widths, strict=True))
+            click.echo(f"{counts}{line.threshold}" + ("  (no p does)" if line.min_p is None else ""))
+
+
+def print_certified(family: Family, evidence: Evidence, limits: Budget, top_k: int, as_json: bool) -> None:
+    """Print the largest certified budgets, or `abstain`, as the last lines."""
+    answer: CertifiedBudgets
+    if evidence.n is not None:
+        votes = Votes(int(evidence.count), evidence.n, evidence.failure)
+        answer = certified_from_votes(family, votes, limits, top_k=top_k)
+        given: dict[str, Any] = {"count": votes.count, "n": votes.n, "failure": str(evidence.failure)}
+        given["p_lower"] = lower_bound(votes)
+        sentence = f"{votes.count} of {votes.n} votes: p ≥ {given['p_lower']!r} at failure {evidence.failure}"
+    else:
+        answer = certified(family, evidence.p, limits, p_b=evidence.p_b, top_k=top_k)
+        given = {"p": evidence.p} | ({} if evidence.p_b is None else {"p_b": evidence.p_b})
+        against = "" if evidence.p_b is None else f" against at most {evidence.p_b} for every other class"
+        sentence = f"p = {evidence.p}{against}"
+    kept = "the class stays" if top_k == 1 else f"the class stays among the {top_k} most probable"
+    if as_json:
+        budgets = list(answer) if isinstance(answer, tuple) else answer
+        described = {"family": family.describe(), **given, "limits": limits, "top_k": top_k, "certified": budgets}
+        click.echo(json.dumps(described))
+        return
+    if answer is None:
+        click.echo(f"{family}, {sentence}")
+        click.echo("abstain")
+        return
+    many = "within each of these budgets" if isinstance(answer, tuple) else "for at most so many changes"
+    click.echo(f"{family}, {sentence}: {kept} {many}")
+    for budget in answer if isinstance(answer, tuple) else (answer,):
+        click.echo(format_counts(family, family.read_budget(budget)))
+
+
+def print_plan(family: Family, budget: Budget, p: str, failure: str, power: str) -> None:
+    """Print how many votes certify the budget, or `unreachable`, as the last line."""
+    counts = family.read_budget(budget)
+    shown = format_counts(family, counts)
+    votes = plan(family, budget, p, failure, power)
+    if votes is None:
+        tau = inverse_of_counts(family, counts, HALF, Products())
+        exact = read_probability(p, "p")
+        near = f"{_round_up(tau, 20)}"
+        if exact > tau:
+            reason = f"p = {p} is so close to τ = {near} that no n up to 10^8 has power {power}"
+        else:
+            reason = f"p = {p} {'equals' if exact == tau else 'is below'} τ = {near}: no number of votes certifies it"
+        click.echo(f"{family}, budget {shown}: {reason}.")
+        click.echo("unreachable")
+        return
+    click.echo(
+        f"{votes.min_count} of n votes certify the budget {shown} at failure probability {failure}; an input with "
+        f"p = {p} gets them with probability {power} or more, and no smaller n does it:"
+    )
+    click.echo(votes.n)
+
+
+def _compute_lines(family: Family, budgets: Iterable[Counts], q: Fraction, digits: int) -> Iterator[_Line]:
+    products = Products()
+    for counts in budgets:
+        tau = inverse_of_counts(family, counts, q, products)
+        yield _Line(counts, _round_up(tau, digits), None if tau == 1 else least_double_above(tau))
+
+
+def _round_up(value: Fraction, digits: int) -> Decimal:
+    return scaled_decimal(-(-value.numerator * 10**digits // value.denominator), digits)

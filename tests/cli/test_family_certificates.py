@@ -1,0 +1,112 @@
+"""What commands print for other families is what the mathematics says, in every format."""
+
+import csv
+import io
+import json
+from fractions import Fraction
+from math import inf
+
+import pytest
+from command_line import Ellzero
+
+from ellzero.certificates import (
+    Discrete,
+    Mask,
+    Sparse,
+    Votes,
+    certified,
+    certified_from_votes,
+    min_p,
+    plan,
+    rho_inverse,
+    threshold,
+)
+
+WORDS, OPTIONS = Sparse("0.01", "0.6"), "--family sparse --p-add 0.01 --p-del 0.6"
+
+
+def test_thresholds_are_those_of_the_library_in_every_format(ellzero: Ellzero) -> None:
+    line = f"thresholds {OPTIONS} --budget add=0:2,delete=0:1 --digits 9"
+    budgets = [{"add": add, "delete": delete} for add in range(3) for delete in range(2)]
+    expected = [str(threshold(WORDS, budget, digits=9)) for budget in budgets]
+    rows = list(csv.DictReader(io.StringIO(ellzero(f"{line} --format csv").out)))
+    assert rows == [
+        {"add": str(budget["add"]), "delete": str(budget["delete"]), "threshold": value}
+        for budget, value in zip(budgets, expected, strict=True)
+    ]
+    described = json.loads(ellzero(f"{line} --format json").out)
+    assert described["family"] == WORDS.describe()
+    assert described["rows"] == [
+        {"budget": budget, "threshold": value, "min_p": min_p(WORDS, budget)}
+        for budget, value in zip(budgets, expected, strict=True)
+    ]
+    table = ellzero(line).out.splitlines()
+    assert table[0] == "Sparse(p_add='1/100', p_del='3/5')"
+    assert table[1].split() == ["add", "delete", "certified", "if", "p", "exceeds"]
+    assert [row.split() for row in table[2:]] == [list(row.values()) for row in rows]
+
+
+def test_a_threshold_that_no_p_exceeds_is_said_to_be_one(ellzero: Ellzero) -> None:
+    run = ellzero("thresholds --family mask --m 0.6 --r 1,2 --digits 3")
+    assert run.out.splitlines()[2:] == ["      1  0.900", "      2  1.000  (no p does)"]
+    (row,) = json.loads(ellzero("thresholds --family mask --m 0.6 --r 2 --format json").out)["rows"]
+    assert (row["min_p"], min_p(Mask("0.6"), 2)) == (None, inf)
+
+
+def test_other_q_are_for_every_family(ellzero: Ellzero) -> None:
+    rows = list(
+        csv.DictReader(io.StringIO(ellzero("thresholds --family mask --m 0.9 --r-max 3 --q 0.9 --format csv").out))
+    )
+    assert [row["threshold"] for row in rows] == [str(threshold(Mask("0.9"), r, "0.9")) for r in range(4)]
+    run = ellzero("thresholds --k 1 --alpha 0.8 --r 1 --q 1/3")
+    assert run.out.splitlines()[0] == "Discrete(k=1, alpha='4/5'), q = 1/3"
+    assert Fraction(run.out.splitlines()[-1].split()[1]) >= rho_inverse(Sparse("0.2", "0.2"), {"add": 1}, "1/3")
+
+
+def test_the_largest_budgets_are_the_last_lines(ellzero: Ellzero) -> None:
+    limits = {"add": 5, "delete": 20}
+    run = ellzero(f"radius {OPTIONS} --p 0.95 --limits add=5,delete=20")
+    assert run.out.splitlines() == [
+        "Sparse(p_add='1/100', p_del='3/5'), p = 0.95: the class stays within each of these budgets",
+        "add=0,delete=4",
+        "add=1,delete=2",
+    ]
+    described = json.loads(ellzero(f"radius {OPTIONS} --count 9950 --n 10000 --limits add=5,delete=20 --json").out)
+    found = certified_from_votes(WORDS, Votes(9950, 10000, "0.001"), limits)
+    assert isinstance(found, tuple)
+    assert described["certified"] == list(found)
+    assert (described["limits"], described["failure"], described["top_k"]) == (limits, "0.001", 1)
+    described = json.loads(ellzero(f"radius {OPTIONS} --p 0.7 --p-b 0.1 --limits add=5,delete=20 --top-k 2 --json").out)
+    assert described["certified"] == list(certified(WORDS, "0.7", limits, p_b="0.1", top_k=2) or ())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "last"),
+    [
+        ("radius --family mask --m 0.9 --p 0.9 --d 100", "4"),
+        ("radius --family ablation --d 784 --keep 45 --p 0.9", "8"),
+        ("radius --family mask --m 0.9 --p 0.5 --d 100", "abstain"),
+        (f"radius {OPTIONS} --p 0.5 --limits add=1", "abstain"),
+        ("radius --k 1 --alpha 0.8 --d 784 --p 0.99", "2"),
+        (
+            "radius --k 1 --alpha 0.8 --d 784 --p 0.99 --top-k 2",
+            str(certified(Discrete(1, "0.8"), "0.99", 784, top_k=2)),
+        ),
+        (f"plan {OPTIONS} --budget add=1,delete=2 --p 0.99", "209"),
+        (f"plan {OPTIONS} --budget add=1,delete=9 --p 0.9", "unreachable"),
+        ("plan --family mask --m 0.9 --r 2 --p 0.9", "71"),
+    ],
+)
+def test_the_answer_is_the_last_line(ellzero: Ellzero, line: str, last: str) -> None:
+    run = ellzero(line)
+    assert run.code == 0, run.err
+    assert run.out.splitlines()[-1] == last
+
+
+def test_a_plan_says_why_there_is_none(ellzero: Ellzero) -> None:
+    assert "p = 0.6 equals τ = 0.60000000000000000000" in ellzero("plan --family mask --m 0.9 --r 1 --p 0.6").out
+    assert "p = 0.5 is below τ" in ellzero("plan --family mask --m 0.9 --r 1 --p 0.5").out
+    assert "no n up to 10^8 has power 0.9" in ellzero("plan --family mask --m 0.9 --r 1 --p 0.60001").out
+    found = plan(Mask("0.9"), 2, "0.9")
+    assert found is not None
+    assert (found.budget, found.family) == (2, Mask("0.9"))
