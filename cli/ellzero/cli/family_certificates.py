@@ -24,7 +24,7 @@ from ellzero.core.text import count_noun
 _SECONDS_A_BUDGET, _SECONDS_A_CHANGE = 2e-5, 1e-6
 
 
-class _Line(NamedTuple):
+class _BudgetLine(NamedTuple):
     """A budget and its threshold; ``min_p`` is the least double that certifies it, None if no p does."""
 
     counts: Counts
@@ -114,11 +114,11 @@ def print_plan(family: Family, budget: Budget, p: str, failure: str, power: str)
     click.echo(votes.n)
 
 
-def _compute_lines(family: Family, budgets: Iterable[Counts], q: Fraction, digits: int) -> Iterator[_Line]:
+def _compute_lines(family: Family, budgets: Iterable[Counts], q: Fraction, digits: int) -> Iterator[_BudgetLine]:
     products = Products()
     for counts in budgets:
         tau = inverse_of_counts(family, counts, q, products)
-        yield _Line(counts, _round_up(tau, digits), None if tau == 1 else least_double_above(tau))
+        yield _BudgetLine(counts, _round_up(tau, digits), None if tau == 1 else least_double_above(tau))
 
 
 def _round_up(value: Fraction, digits: int) -> Decimal:
