@@ -3,9 +3,19 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts
+from ellzero.certificates.certified_budgets import certified
 from ellzero.certificates.exact_thresholds import Column
+from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.products import Products
+from ellzero.core.errors import InvalidInput
+from ellzero.core.numbers import RationalLike, read_probability
 from ellzero.core.plotting import draw_figure, line_style, style_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
@@ -34,7 +44,71 @@ def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
         figure.suptitle(f"A probability above the threshold certifies radius r (K = {ks})")
 
 
+def plot_budgets(family: Family, limits: Budget, probabilities: Sequence[RationalLike], out: Path) -> None:
+    """Plot which budgets each probability certifies; writes ``out`` (.png, .svg or .pdf).
+
+    With one kind of change the thresholds against its number, and the probabilities across. With two the edge of the
+    certified budgets for each probability; which kinds, ``limits`` say: those that are not 0.
+    """
+    most = family.read_budget(limits, "limits")
+    axes_drawn = [axis for axis, limit in enumerate(most) if limit]
+    if not 1 <= len(axes_drawn) <= 2:
+        raise InvalidInput("limits", "above 0 for one or two kinds of change, which are drawn", limits)
+    exact = [read_probability(p, "p") for p in probabilities]
+    with draw_figure(out, (7, 4.6), "out") as figure:
+        axes = figure.subplots()
+        if len(axes_drawn) == 1:
+            _draw_thresholds(axes, family, most, axes_drawn[0], exact)
+        else:
+            _draw_staircases(axes, family, most, (axes_drawn[0], axes_drawn[1]), exact)
+        style_axes(axes, integer_x=True, integer_y=len(axes_drawn) == 2)
+        axes.set_title(f"Budgets certified: {family}", wrap=True)
+        axes.legend()
+
+
+def _draw_thresholds(axes: "Axes", family: Family, most: Counts, kind: int, exact: Sequence[Fraction]) -> None:
+    products, counts = Products(), range(most[kind] + 1)
+    budgets = [tuple(count if axis == kind else 0 for axis in range(len(most))) for count in counts]
+    values = [float(inverse_of_counts(family, budget, HALF, products)) for budget in budgets]
+    axes.plot(counts, values, **line_style(0, markers=len(values) <= 40), label="threshold ρ⁻¹(1/2)")
+    for number, p in enumerate(exact, 1):
+        axes.axhline(float(p), **line_style(number, markers=False), label=f"p = {_shorten(p)}")
+    axes.set_xlabel(_name_kind(family, kind))
+    axes.set_ylabel("probability of the class")
+    axes.set_ylim(0.49, 1.01)
+
+
+def _draw_staircases(
+    axes: "Axes", family: Family, most: Counts, kinds: tuple[int, int], exact: Sequence[Fraction]
+) -> None:
+    """Around each p's certified budgets, half a change outside of them."""
+    across, up = kinds
+    for number, p in enumerate(exact):
+        found = certified(family, p, family.write_budget(most))
+        corners = [family.read_budget(each) for each in found] if isinstance(found, tuple) else []
+        x, y = [-0.5], [-0.5]
+        for count in range(most[across] + 1):
+            top = max((corner[up] for corner in corners if corner[across] >= count), default=-1)
+            if top < 0:
+                break
+            x += [count - 0.5, count + 0.5]
+            y += [top + 0.5, top + 0.5]
+        axes.plot([*x, x[-1]], [*y, -0.5], **line_style(number, markers=False), label=f"p = {_shorten(p)}")
+    axes.set_xlim(-0.6, most[across] + 0.6)
+    axes.set_ylim(-0.6, most[up] + 0.6)
+    axes.set_xlabel(_name_kind(family, across))
+    axes.set_ylabel(_name_kind(family, up))
+
+
+def _name_kind(family: Family, kind: int) -> str:
+    return f"changes: {family.axes[kind]}"
+
+
 def _alpha(alpha: Fraction) -> str:
-    """α as a decimal where it is a short one."""
-    short = f"{float(alpha):g}"
-    return f"α = {short if Fraction(short) == alpha else alpha}"
+    return f"α = {_shorten(alpha)}"
+
+
+def _shorten(number: Fraction) -> str:
+    """A number as a decimal where it is a short one."""
+    short = f"{float(number):g}"
+    return short if Fraction(short) == number else str(number)

@@ -46,15 +46,16 @@ def band_style(number: int) -> dict[str, Any]:
     return {"color": COLORS[number % len(COLORS)], "alpha": 0.22, "linewidth": 0}
 
 
-def style_axes(axes: "Axes", *, integer_x: bool = False) -> None:
-    """A light grid behind the lines, no frame where there is no axis, and whole numbers below if so asked."""
+def style_axes(axes: "Axes", *, integer_x: bool = False, integer_y: bool = False) -> None:
+    """A light grid behind the lines, no frame where there is no axis, and whole numbers on axes if so asked."""
     from matplotlib.ticker import MaxNLocator
 
     axes.grid(visible=True)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    if integer_x:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for axis, integer in ((axes.xaxis, integer_x), (axes.yaxis, integer_y)):
+        if integer:
+            axis.set_major_locator(MaxNLocator(integer=True))
 
 
 @contextmanager
