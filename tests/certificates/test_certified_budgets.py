@@ -18,6 +18,7 @@ from ellzero.certificates import (
     Joint,
     Mask,
     Sparse,
+    Total,
     Votes,
     anytime_certified,
     anytime_radius,
@@ -245,3 +246,21 @@ def test_an_even_vote_abstains() -> None:
 def test_bad_input_is_one_clear_line(call: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{message}"):
         call()  # type: ignore[operator]
+
+
+@given(limited(), st.integers(1, 3))
+def test_certainty_certifies_what_the_general_rule_says(case: tuple[Family, Counts], top_k: int) -> None:
+    """p = 1 needs no product of regions; with a bound on the others the answer is the same."""
+    family, limits = case
+    budget = family.write_budget(limits)
+    passing = [
+        counts for counts in within(limits) if noises.least_rho(family, counts, Fraction(1)) > Fraction(1, top_k + 1)
+    ]
+    assert read(family, certified(family, 1, budget, top_k=top_k)) == largest(passing)
+    assert read(family, certified(family, 1, budget, p_b="0.2", top_k=top_k)) == largest(passing)
+
+
+def test_certainty_is_decided_at_once_however_many_changes_there_may_be() -> None:
+    words = Sparse("0.01", "0.6")
+    assert certified(words, 1, {"add": 100, "delete": 10**9}) == ({"add": 100, "delete": 10**9},)
+    assert certified(Total(words), 1, 500) == 500

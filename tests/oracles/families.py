@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 from oracles.strategies import alphas
 
-from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels
+from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels, Total
 from ellzero.certificates.families.base import Counts
 
 
@@ -33,10 +33,12 @@ def simple_families(draw: st.DrawFn) -> Family:
 @st.composite
 def families(draw: st.DrawFn) -> Family:
     """Any family whose coordinates are struck independently, nested up to twice."""
-    kind = draw(st.sampled_from(["simple", "hierarchical", "joint", "grouped"]))
+    kind = draw(st.sampled_from(["simple", "hierarchical", "joint", "grouped", "total"]))
     simple = draw(simple_families())
     if kind == "hierarchical":
         return Hierarchical(simple, draw(parameters()))
+    if kind == "total":
+        return Total(simple)
     if kind == "joint":
         other = draw(simple_families())
         return Joint(first=simple, second=Hierarchical(other, draw(parameters())) if draw(st.booleans()) else other)

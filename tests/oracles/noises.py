@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 
-from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels
+from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels, Total
 
 Distribution = dict[Hashable, Fraction]
 Pair = tuple[Distribution, Distribution]
@@ -52,6 +52,12 @@ def coordinates(family: Family, counts: Sequence[int]) -> Iterator[list[Pair]]:
             start += len(member.axes)
         for choice in product(*members):
             yield [pair for part in choice for pair in part]
+    elif isinstance(family, Total):
+        for split in product(range(counts[0] + 1), repeat=len(family.base.axes)):
+            if sum(split) <= counts[0] and all(
+                most is None or count <= most for count, most in zip(split, family.base.most, strict=True)
+            ):
+                yield from coordinates(family.base, split)
     elif isinstance(family, Grouped):
         for split in product(*(range(columns + 1) for _, columns in family.members)):
             if sum(split) <= counts[0]:

@@ -35,6 +35,7 @@ from ellzero.certificates.families import (
     RegionList as RegionList,
     Sparse as Sparse,
     SparseLevels as SparseLevels,
+    Total as Total,
     make_family as make_family,
 )
 from ellzero.certificates.gaussian import (

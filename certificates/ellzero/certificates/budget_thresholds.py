@@ -8,7 +8,7 @@ what is rounded goes up.
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from math import inf, nextafter
+from math import inf, nextafter, prod
 from typing import Literal, TypeVar
 
 from ellzero.certificates import exact_thresholds, neyman_pearson
@@ -122,6 +122,14 @@ def min_p(family: Family, budget: Budget, q: RationalLike = HALF) -> float:
 def rho_of_counts(family: Family, counts: Counts, p: Fraction, products: Products) -> Fraction:
     """`rho` for a budget that was read before."""
     return min(neyman_pearson.rho(*ordered, p) for ordered in family.ordered_regions(counts, products))
+
+
+def rho_at_one(family: Family, counts: Counts) -> Fraction:
+    """ρ(1) for a budget that was read before: how much of what x̄ shows x may show too. Without any product."""
+    return min(
+        prod((block.common_mass**count for block, count in perturbation), start=Fraction(1))
+        for perturbation in family.perturbations(counts)
+    )
 
 
 def inverse_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> Fraction:

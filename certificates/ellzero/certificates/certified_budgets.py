@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from ellzero.certificates import neyman_pearson
 from ellzero.certificates.binomial_tails import SuccessProbability, compare_tail
-from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts
+from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, rho_at_one
 from ellzero.certificates.confidence_sequence import anytime_lower_bound, anytime_radius, excludes
 from ellzero.certificates.families.base import Budget, Counts, Family
 from ellzero.certificates.families.discrete import Discrete
@@ -69,9 +69,11 @@ def certified(
     most = _read_limits(family, limits)
     if (noise := _discrete(family, most, k)) is not None:
         return radius(noise, top, most[0], second)
+    target = Fraction(1, k + 1)
+    if top == 1:  # both rules say this then, of any budget at no cost
+        return _find_budgets(family, most, lambda counts: rho_at_one(family, counts) > target)
     products = Products()
     if second is None:
-        target = Fraction(1, k + 1)
         return _find_budgets(family, most, lambda counts: top > inverse_of_counts(family, counts, target, products))
     shares = _read_shares(top, second, k)
     return _find_budgets(family, most, lambda counts: _beats(family, counts, top, shares, products))

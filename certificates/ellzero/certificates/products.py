@@ -43,6 +43,7 @@ class Block:
         self.z = lcm(*(mass.denominator for pair in pairs for mass in pair))
         scaled = ((int(x * self.z), int(xbar * self.z)) for x, xbar in pairs)
         self.finite = tuple((x, xbar) for x, xbar in scaled if x and xbar)  # of ratios between 0 and ∞, times z
+        self.common_mass = sum((Fraction(xbar) for x, xbar in pairs if x), start=Fraction(0))  # under x̄
         self._hash = hash((self.z, self.finite))
 
     def __eq__(self, other: object) -> bool:

@@ -14,6 +14,8 @@ from ellzero.certificates import (
     Mask,
     RegionList,
     Sparse,
+    SparseLevels,
+    Total,
     regions,
     rho_inverse,
     threshold,
@@ -36,6 +38,15 @@ def test_a_group_is_as_weak_as_its_worst_columns() -> None:
     assert threshold(table, 2) == threshold(weak, 2)
     assert threshold(table, 3) == threshold(Joint(weak=weak, strong=strong), {"weak": 2, "strong": 1})
     assert threshold(table, 12) == threshold(Joint(weak=weak, strong=strong), {"weak": 2, "strong": 10})
+
+
+def test_a_total_is_as_weak_as_the_worst_kinds_of_change() -> None:
+    words = Sparse("0.01", "0.6")
+    assert threshold(Total(words), 3) == max(threshold(words, {"add": add, "delete": 3 - add}) for add in range(4))
+    assert Total(Joint(a=Grouped([(Mask("0.5"), 2)]), b=Grouped([(Mask("0.6"), 3)]))).most == (5,)
+    assert Total(SparseLevels(1, "0.1", "0.2")).most == (None,)
+    with pytest.raises(InvalidInput, match="^base must be a family of noises"):
+        Total("sparse")  # type: ignore[arg-type]
 
 
 def test_members_of_a_joint_budget_are_struck_together() -> None:

@@ -19,6 +19,7 @@ from ellzero.certificates import (
     Mask,
     RegionList,
     Sparse,
+    Total,
     make_family,
 )
 from ellzero.certificates.families.registry import FAMILIES
@@ -29,6 +30,7 @@ EXAMPLES = (
     RegionList([[(1, 2), (2, 1)], [(0, 1), (1, 0)]]),
     Joint(first=Joint(inner=Mask("0.5")), second=Grouped([(Mask("0.5"), 3), (Discrete(9, "0.8"), 4)])),
     Joint(self=Mask("0.5")),
+    Total(Sparse("0.01", "0.6")),
 )
 
 

@@ -1,5 +1,10 @@
 from ellzero.certificates.families.base import Budget as Budget, Family as Family
-from ellzero.certificates.families.composed import Grouped as Grouped, Joint as Joint, RegionList as RegionList
+from ellzero.certificates.families.composed import (
+    Grouped as Grouped,
+    Joint as Joint,
+    RegionList as RegionList,
+    Total as Total,
+)
 from ellzero.certificates.families.discrete import Discrete as Discrete
 from ellzero.certificates.families.masks import (
     Ablation as Ablation,

@@ -113,6 +113,40 @@ class Grouped(Family):
 
 
 @dataclass(frozen=True, init=False, repr=False)
+class Total(Family):
+    """The budgets of ``base`` as one number: r changes of **any** kinds, ``Total(Sparse("0.01", "0.6"))``.
+
+    The certificate is the worst over all ways to divide r among the kinds, so that it is an ℓ0 radius.
+    """
+
+    name: ClassVar[str] = "total"
+    base: Family
+
+    def __init__(self, base: Family) -> None:
+        if not isinstance(base, Family):
+            raise InvalidInput("base", "a family of noises", base)
+        object.__setattr__(self, "base", base)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return ("change",)
+
+    @property
+    def most(self) -> tuple[int | None, ...]:
+        known = [most for most in self.base.most if most is not None]
+        return (sum(known) if len(known) == len(self.base.most) else None,)
+
+    @property
+    def is_by_coordinate(self) -> bool:
+        return self.base.is_by_coordinate
+
+    def perturbations(self, counts: Counts) -> Iterator[Perturbation]:
+        (r,) = counts
+        for split in _splits(r, [r if most is None else most for most in self.base.most]):
+            yield from self.base.perturbations(split)
+
+
+@dataclass(frozen=True, init=False, repr=False)
 class RegionList(Family):
     """Whatever has no name: the regions of r = 1, 2, … changes, each as (mass under x, mass under x̄).
 

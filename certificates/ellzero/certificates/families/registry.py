@@ -6,14 +6,14 @@ from fractions import Fraction
 from typing import Any, Final
 
 from ellzero.certificates.families.base import Family
-from ellzero.certificates.families.composed import Grouped, Joint, RegionList
+from ellzero.certificates.families.composed import Grouped, Joint, RegionList, Total
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.families.masks import Ablation, Deletion, Hierarchical, Mask
 from ellzero.certificates.families.sparse import Sparse, SparseLevels
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_exact
 
-_TYPES = (Discrete, Sparse, SparseLevels, Mask, Ablation, Deletion, Hierarchical, Joint, Grouped, RegionList)
+_TYPES = (Discrete, Sparse, SparseLevels, Mask, Ablation, Deletion, Hierarchical, Joint, Grouped, Total, RegionList)
 _DEEPEST = 16  # so many names of fields inside one another
 FAMILIES: Final[Mapping[str, type[Family]]] = {family.name: family for family in _TYPES}
 
@@ -51,6 +51,8 @@ def list_parameters(name: str) -> tuple[str, ...]:
 def _make(name: str, given: Mapping[str, Any], field: str) -> Family:
     if name == Hierarchical.name:
         return Hierarchical(make_family(given["base"], f"{field}.base"), given["s"])
+    if name == Total.name:
+        return Total(make_family(given["base"], f"{field}.base"))
     if name == Joint.name:
         members = _read_mapping(given["members"], f"{field}.members")
         return Joint(**{label: make_family(each, f"{field}.members.{label}") for label, each in members.items()})
