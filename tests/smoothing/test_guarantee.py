@@ -1,6 +1,7 @@
 """The guarantee itself, on the whole path from noise to radius."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from math import comb, sqrt
 
@@ -10,8 +11,19 @@ from hypothesis import given, settings, strategies as st
 from oracles import brute_force
 from smoothing.small_models import Lookup, smoothed
 
-from ellzero.certificates import Discrete, min_count, plan_looks, single_threshold
-from ellzero.smoothing import ABSTAIN, CertifySettings, SmoothedClassifier
+from ellzero.certificates import (
+    Discrete,
+    Family,
+    Mask,
+    Sparse,
+    Total,
+    min_count,
+    plan_looks,
+    rho_inverse,
+    single_threshold,
+)
+from ellzero.smoothing import ABSTAIN, CertifySettings, MaskNoise, SmoothedClassifier, SparseNoise
+from ellzero.smoothing.noise.family_noise import FamilyNoise
 
 RUNS = 20_000
 N, FAILURE = 60, Fraction(1, 10)
@@ -75,6 +87,34 @@ def test_staged_looks_keep_the_promise_whenever_they_stop() -> None:
     staged = certified_share("staged", False, 1, RUNS)
     assert 0 < staged <= expected + Fraction(error)
     assert certified_share("hasty", False, 1, 4_000) <= expected + Fraction(error) * 3
+
+
+@pytest.mark.parametrize(
+    ("noise", "family", "says_one", "p"),
+    [
+        # τ_1 of an added bit is 3/4 + 1/16, and of a deleted one 7/9.
+        (SparseNoise("1/4", "1/3"), Total(Sparse("1/4", "1/3")), lambda point: point[0] and not point[1], "13/16"),
+        (MaskNoise(1, "3/4"), Mask("3/4"), lambda point: point[0] != 2, "3/4"),  # 2 is the mask
+    ],
+)
+def test_other_noises_keep_the_promise_and_are_no_more_careful(
+    noise: FamilyNoise, family: Family, says_one: Callable[[tuple[int, ...]], bool], p: str
+) -> None:
+    """A classifier with p = τ_1 exactly, on the whole path from noise to radius."""
+    assert rho_inverse(family, 1, "1/2") == Fraction(p)
+    model = Lookup(3, 2, 2, lambda point: int(bool(says_one(point))))
+    classifier = SmoothedClassifier(model, noise, 2, feed="levels")
+    settings = (CertifySettings.of(10, N, FAILURE, seed) for seed in range(RUNS))
+    results = classifier.sampler.run(classifier.task(torch.tensor([0, 0]), each) for each in settings)
+    certified = sum(bool(result.radius) and result.prediction == 0 for result in results)
+    least = min_count(family, 1, N, FAILURE)
+    assert least is not None
+    expected = brute_force.binomial_tail(N, least, Fraction(p))
+    assert expected < FAILURE
+    error = 5 * sqrt(expected * (1 - expected) / RUNS)
+    share = Fraction(certified, RUNS)
+    assert share <= FAILURE + Fraction(error)
+    assert abs(share - expected) < error
 
 
 @pytest.mark.parametrize("stopping", ["settled", "staged"])

@@ -7,7 +7,7 @@ is none. Here the same is done with exact noise and exact thresholds, so that on
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -33,6 +33,7 @@ class GreyNoise:
     On black and white images it is the discrete noise with K = 1; radii are those of its votes, as if all were such.
     """
 
+    keeps_levels: ClassVar[bool] = True
     noise: Discrete
     levels: int
     _choice: DiscreteNoise

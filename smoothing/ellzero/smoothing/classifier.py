@@ -8,15 +8,15 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from ellzero.certificates import Discrete
+from ellzero.certificates import Discrete, Sparse
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.errors import UnreachableRadiusWarning
 from ellzero.smoothing.models.card import Feed
 from ellzero.smoothing.models.devices import autocast_type, find_device
-from ellzero.smoothing.models.model_io import InputLike, Preprocess, read_levels
+from ellzero.smoothing.models.model_io import InputLike, Preprocess, check_feed, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
-from ellzero.smoothing.noise.discrete import DiscreteNoise
+from ellzero.smoothing.noise.registry import read_noise
 from ellzero.smoothing.results import Certified, Predicted
 from ellzero.smoothing.sampling.reach import explain_unreachable
 from ellzero.smoothing.sampling.sampler import NoisySampler, SamplerOptions
@@ -43,7 +43,7 @@ class SmoothedClassifier:
     def __init__(
         self,
         model: nn.Module,
-        noise: Discrete | NoiseFamily,
+        noise: Discrete | Sparse | NoiseFamily,
         num_classes: int,
         device: str | torch.device = "auto",
         *,
@@ -54,9 +54,10 @@ class SmoothedClassifier:
         autocast: str | None = None,
         compile: bool = False,  # noqa: A002
     ) -> None:
-        self.noise: NoiseFamily = DiscreteNoise.of(noise) if isinstance(noise, Discrete) else noise
+        self.noise = read_noise(noise)
         self.num_classes = read_integer(num_classes, "num_classes", 2)
         self.device = find_device(device)
+        check_feed(self.noise, Feed.of(feed))
         options = SamplerOptions(
             feed=Feed.of(feed),
             preprocess=preprocess,

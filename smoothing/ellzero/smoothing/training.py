@@ -25,7 +25,13 @@ from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed, Smooth
 from ellzero.smoothing.models.architectures import build
 from ellzero.smoothing.models.card import Feed, ModelCard
 from ellzero.smoothing.models.files import check_model_path, save_model, write_file
-from ellzero.smoothing.models.model_io import check_scores, is_out_of_memory, make_model_error, prepare_for_model
+from ellzero.smoothing.models.model_io import (
+    check_feed,
+    check_scores,
+    is_out_of_memory,
+    make_model_error,
+    prepare_for_model,
+)
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Stage
 from ellzero.smoothing.training_noise import open_training_source
@@ -115,6 +121,7 @@ class Training:
         allowed: tuple[str, ...] = (),
     ) -> None:
         check_model_path(out)
+        check_feed(noise, Feed.of(card.feed))
         self._card = replace(
             card, noise=dict(noise.description()), training={**recipe.describe(), "inputs": len(data.labels)}
         )

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.models.card import Feed
-from ellzero.smoothing.models.model_io import InputLike, prepare_for_model, read_levels
+from ellzero.smoothing.models.model_io import InputLike, check_feed, prepare_for_model, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
 
@@ -22,6 +22,7 @@ def add_noise(
     numbers, so each batch needs its own ``step`` (or seed).
     """
     device = batch.device if isinstance(batch, Tensor) else torch.device("cpu")
+    check_feed(noise, Feed.of(feed))
     levels = read_levels(batch, noise.levels).to(device)
     noise.check_shape(levels.shape[1:])
     source = open_training_source(

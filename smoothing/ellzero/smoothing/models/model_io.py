@@ -12,6 +12,7 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.text import first_line
 from ellzero.smoothing.errors import ModelFailed
 from ellzero.smoothing.models.card import Feed
+from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import level_kind
 
 Preprocess: TypeAlias = Callable[[Tensor], Tensor]
@@ -47,6 +48,12 @@ def prepare_for_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
     if samples.device.type == "cpu":  # correctly rounded as torch does it, without waking its threads
         return torch.from_numpy(np.divide(samples.numpy(), np.float32(levels - 1), dtype=np.float32))
     return samples / (levels - 1)
+
+
+def check_feed(noise: NoiseFamily, feed: Feed) -> None:
+    """Raise if the samples of a noise have levels that inputs do not have, and the model takes scaled values."""
+    if not noise.keeps_levels and feed is not Feed.LEVELS:
+        raise InvalidInput("feed", "levels for this noise, whose samples have a level of their own", str(feed))
 
 
 def make_model_error(error: BaseException) -> ModelFailed:

@@ -24,6 +24,10 @@ class NoiseFamily(Protocol):
         """How many values a number of an input can have."""
 
     @property
+    def keeps_levels(self) -> bool:
+        """Whether samples have no levels beyond those of inputs; if they do, scaling has no place for them."""
+
+    @property
     def tag(self) -> str:
         """A text that identifies the law of the samples: noises that share it draw the same ones from the same seed."""
 

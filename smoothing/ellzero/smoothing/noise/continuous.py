@@ -36,6 +36,7 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
 class _Continuous(ABC):
     """What both families share. A radius follows from the lower bound of p, a double rounded down."""
 
+    keeps_levels: ClassVar[bool] = True
     family: ClassVar[str]
     parameter: ClassVar[str]
     width: Fraction

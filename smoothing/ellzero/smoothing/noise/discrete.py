@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -37,6 +37,7 @@ class DiscreteNoise:
     pixels. *pixel*: the C numbers along the first axis are one symbol; K = levels^C − 1 and d = H·W.
     """
 
+    keeps_levels: ClassVar[bool] = True
     noise: Discrete
     unit: Unit
     levels: int

@@ -1,0 +1,90 @@
+"""What noises of a family of `ellzero.certificates` share: their certificates are those of the family."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from ellzero.certificates import (
+    Bounds,
+    Family,
+    Total,
+    Votes,
+    anytime_certified,
+    certified,
+    certified_from_votes,
+)
+from ellzero.smoothing.noise.random_streams import RandomSource
+
+
+class FamilyNoise(ABC):
+    """Noise that strikes each number of an input by itself, with an ℓ0 radius R: at most R changes of any kinds.
+
+    What votes say of each kind of change by itself, `certified_from_votes` of ``noise`` gives for the same votes.
+    """
+
+    keeps_levels: ClassVar[bool] = True
+
+    def __init__(self, family: Family, levels: int) -> None:
+        self._family = family
+        self._total = family if len(family.axes) == 1 else Total(family)
+        self._levels = levels
+
+    @property
+    def noise(self) -> Family:
+        """The family, which says what votes under this noise certify."""
+        return self._family
+
+    @property
+    def levels(self) -> int:
+        return self._levels
+
+    @property
+    def tag(self) -> str:
+        return f"{self._family} levels={self._levels}"
+
+    def description(self) -> Mapping[str, Any]:
+        return {**self._family.describe(), "levels": self._levels}
+
+    def check_shape(self, shape: torch.Size) -> None:
+        return
+
+    def dimension(self, shape: torch.Size) -> int:
+        return shape.numel()
+
+    def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
+        return self._sample_noisy(x, x.shape, source, count)
+
+    def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
+        return self._sample_noisy(batch, batch.shape[1:], source, len(batch))
+
+    def radius(self, votes: Votes, d: int) -> int | None:
+        return _as_radius(certified_from_votes(self._total, votes, d))
+
+    def anytime_radius(self, votes: Votes, d: int) -> int | None:
+        return _as_radius(anytime_certified(self._total, votes, d))
+
+    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
+        return _as_radius(certified(self._total, bounds.lower, d, p_b=bounds.upper))
+
+    def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
+        return {}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.tag == other.tag
+
+    def __hash__(self) -> int:
+        return hash(self.tag)
+
+    @abstractmethod
+    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+        """``count`` noisy inputs of this shape, from x or from each row of x, exactly by the law of the family."""
+
+
+def _as_radius(budgets: object) -> int | None:
+    """The answer for a single kind of change."""
+    if budgets is None or isinstance(budgets, int):
+        return budgets
+    raise TypeError(budgets)
