@@ -65,7 +65,8 @@ Perturbation: TypeAlias = tuple[tuple[Block, int], ...]
 """What all changed coordinates show together: blocks, and how many coordinates show each."""
 
 _FIRST_BITS = 64  # of the logarithms that order regions
-_KEPT = 256  # products, about two rows of a square of budgets of 100 by 100
+_KEPT_BYTES = 1 << 26  # of products: enough for two rows of a square of budgets of 100 by 100
+_INTEGER_BYTES = 32  # of an integer in a polynomial, besides its digits
 
 
 class Products:
@@ -74,6 +75,7 @@ class Products:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Perturbation, tuple[Any, Any]] = OrderedDict()
+        self._bytes = 0
 
     def regions(self, perturbation: Perturbation) -> tuple[Iterator[Masses], int]:
         """The regions in descending order of ratio, and their total, in one integer unit."""
@@ -90,8 +92,9 @@ class Products:
             check_cancelled()
             known = self._make(layout, perturbation)
             self._kept[perturbation] = known
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            self._bytes += _measure(perturbation, known)
+            while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
+                self._bytes -= _measure(*self._kept.popitem(last=False))
         else:
             self._kept.move_to_end(perturbation)
         return known
@@ -108,6 +111,12 @@ class Products:
         for (_, count), (block_x, block_xbar) in zip(perturbation, layout.polynomials, strict=True):
             x, xbar = x * block_x**count, xbar * block_xbar**count
         return x, xbar
+
+
+def _measure(perturbation: Perturbation, polynomials: tuple[Any, Any]) -> int:
+    """About how many bytes the polynomials of a product have: their integers add up to its total."""
+    bits = sum(count * block.z.bit_length() for block, count in perturbation)
+    return sum(map(len, polynomials)) * (bits // 8 + _INTEGER_BYTES)
 
 
 def _with_ends(finite: Iterable[Masses], perturbation: Perturbation, total: int) -> Iterator[Masses]:
