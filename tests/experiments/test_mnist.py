@@ -213,7 +213,7 @@ def test_other_data_at_the_papers_settings_are_not_compared_with_the_paper(
 ) -> None:
     """Fashion-MNIST, say: the digests decide, and with those of these data the figures appear, and the α is stated."""
     folder = write_mnist(tmp_path / "other", 40, 4)
-    settings = small(folder, alphas=("0.9",), images=2, grey_images=2, searched=1, recipe=Recipe(epochs=1))
+    settings = small(folder, alphas=("0.8",), images=2, grey_images=2, searched=1, recipe=Recipe(epochs=1))
     settings = replace(settings, architecture=MnistSettings.architecture)
     monkeypatch.setattr(mnist_experiment, "DEFAULT_N", settings.n)
     monkeypatch.setattr(mnist_experiment, "Recipe", lambda seed: Recipe(epochs=1, seed=seed))
@@ -223,8 +223,12 @@ def test_other_data_at_the_papers_settings_are_not_compared_with_the_paper(
     monkeypatch.setattr(mnist_experiment, "MNIST_DIGESTS", digests)
     same = run(tmp_path / "out", settings)
     assert any(isinstance(cell, Estimate) and cell.paper for row in same.table("accuracy").rows for cell in row)
-    assert "The paper's figures are of α = 0.80, and this run's of α = 0.9." in same.notes
-    assert not any("lie within" in note for note in same.notes)
+    assert any("lie within" in note for note in same.notes)
+    tuned = run(tmp_path / "out", replace(settings, alphas=("0.9",)))
+    reason = "they are of α = 0.80, and this run's of α = 0.9"
+    assert f"The paper's figures are left out: {reason}." in tuned.notes
+    for table in tuned.tables:
+        assert not any(isinstance(cell, Estimate) and cell.paper for row in table.rows for cell in row)
 
 
 @pytest.mark.parametrize(
@@ -293,9 +297,13 @@ def test_figures_are_written_and_runs_can_be_reported(finished: Path, ellzero: E
     assert printed.code == 0
     assert "Certified accuracy" in printed.out
     assert "α on validation images" in printed.out
-    (grey_run,) = (finished / "runs").glob("grey-*/run.json")
+    (grey_run,) = (finished / "runs").glob("grey-0*/run.json")
     grey = json.loads(grey_run.read_text())
     assert grey["certificate"].startswith("none")
+    (gaussian_run,) = (finished / "runs").glob("grey-gaussian-*/run.json")
+    gaussian = json.loads(gaussian_run.read_text())
+    assert "certificate" not in gaussian, "Gaussian noise covers grey images too"
+    assert (gaussian["noise"]["family"], gaussian["noise"]["levels"]) == ("gaussian", 256)
 
 
 def test_quick_does_everything_without_data(tmp_path: Path, ellzero: Ellzero) -> None:
@@ -303,7 +311,7 @@ def test_quick_does_everything_without_data(tmp_path: Path, ellzero: Ellzero) ->
     assert done.code == 0, done.err
     for title in ("Certified accuracy", "α on validation images", "Accuracy under search for adversaries", "Runs"):
         assert title in done.out
-    assert "grey images, not a certificate" in done.out
+    assert "grey, not a certificate" in done.out
     result = ExperimentFolder(tmp_path / "quick").result()
     assert result is not None
     assert result.values["images"] == QUICK.images
