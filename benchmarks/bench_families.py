@@ -9,10 +9,9 @@ import numpy as np
 from measuring import Measurement, seconds
 from numpy.typing import NDArray
 
-from ellzero.certificates import Joint, Sparse, certified, rho, threshold, thresholds
-from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, least_double_above
+from ellzero.certificates import Joint, Sparse, certified, min_p, rho, threshold, thresholds
+from ellzero.certificates.budget_thresholds import HALF
 from ellzero.certificates.families.base import Budget
-from ellzero.certificates.products import Products
 
 _SIDE = 100
 _PLAIN_CELLS = 500  # of the float version: all of them would take long
@@ -61,7 +60,7 @@ def _decisions() -> Measurement:
         p_add, p_del = int(rng.integers(1, 100)), int(rng.integers(1, 1_000))
         add, delete = (int(count) for count in rng.integers(0, _LARGEST + 1, 2))
         family = Sparse(Fraction(p_add, 1_000), Fraction(p_del, 1_000))
-        above = least_double_above(inverse_of_counts(family, (add, delete), HALF, Products()))
+        above = min_p(family, {"add": add, "delete": delete})
         guess = float_threshold(p_add / 1_000, p_del / 1_000, add, delete)
         unsafe += nextafter(above, 0) > guess
         wrong += (nextafter(above, 0) > guess) + (above <= guess)

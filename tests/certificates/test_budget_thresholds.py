@@ -172,3 +172,22 @@ def test_bad_budgets_are_one_clear_line(family: Family, budget: object, message:
 def test_bad_arguments_are_one_clear_line(call: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{message}"):
         call()  # type: ignore[operator]
+
+
+def test_budgets_that_would_take_gigabytes_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="^budget must be of fewer changes: their product would take gigabytes"):
+        threshold(Sparse("0.01", "0.6"), {"add": 10**9})
+    with pytest.raises(InvalidInput, match="^budget must be of fewer changes"):
+        min_p(Mask("0.9"), 10**30)
+
+
+def test_flat_noises_cost_nothing_however_many_changes() -> None:
+    assert threshold(Sparse("0.4", "0.6"), {"add": 10**30}, digits=2) == Decimal("0.50")
+    assert rho(Joint(a=Sparse("0.4", "0.6"), b=Mask("0.5")), {"a": {"delete": 10**30}, "b": 1}, 1) == HALF
+    assert threshold(Discrete(1, "0.5"), 10**7, "1/3", 3) == Decimal("0.334")
+
+
+@pytest.mark.parametrize("call", [lambda: rho("mask", 1, "0.9"), lambda: threshold(None, 1), lambda: min_p(3, 1)])  # type: ignore[arg-type]
+def test_what_is_no_family_is_refused(call: object) -> None:
+    with pytest.raises(InvalidInput, match="^family must be a family of noises"):
+        call()  # type: ignore[operator]

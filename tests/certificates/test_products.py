@@ -118,7 +118,19 @@ def test_a_coprime_base_writes_every_number(numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "outcomes", [[], [("1/2", "1/2")], [(1, "1/2"), (0, "1/3")], [("1.5", 1)], [("-0.5", 0), ("1", "1")], [("a", 1)]]
+    "outcomes",
+    [
+        [1],
+        [("1/2",)],
+        [("1/2", "1/2", 0)],
+        5,
+        [],
+        [("1/2", "1/2")],
+        [(1, "1/2"), (0, "1/3")],
+        [("1.5", 1)],
+        [("-0.5", 0), ("1", "1")],
+        [("a", 1)],
+    ],
 )
 def test_a_block_whose_masses_are_no_distributions_is_refused(outcomes: list[tuple[str, str]]) -> None:
     with pytest.raises(InvalidInput, match="^block must be"):

@@ -5,6 +5,7 @@ import io
 import json
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 
 import pytest
 from command_line import Ellzero
@@ -110,3 +111,23 @@ def test_a_plan_says_why_there_is_none(ellzero: Ellzero) -> None:
     found = plan(Mask("0.9"), 2, "0.9")
     assert found is not None
     assert (found.budget, found.family) == (2, Mask("0.9"))
+
+
+def test_a_service_in_the_environment_does_not_stop_other_families(
+    ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELLZERO_SERVER", "http://127.0.0.1:9")
+    run = ellzero("radius --family mask --m 0.9 --p 0.9 --d 100")
+    assert (run.code, run.out.splitlines()[-1]) == (0, "4")
+    assert "computed here" in run.err
+
+
+def test_small_thresholds_are_written_in_full(ellzero: Ellzero) -> None:
+    run = ellzero("thresholds --family mask --m 0.9 --r 0 --q 0 --format csv")
+    assert run.out.splitlines()[-1] == "0,0.00000000000000000000"
+
+
+def test_an_error_within_a_file_names_its_place(ellzero: Ellzero, tmp_path: Path) -> None:
+    (tmp_path / "g.json").write_text('{"family": "joint", "members": {"a": {"family": "mask", "m": "2"}}}')
+    run = ellzero(f"radius --family {tmp_path}/g.json --p 0.9 --limits 3")
+    assert "g.json.members.a.m must be a rational number" in run.err

@@ -1,5 +1,6 @@
 """Families and budgets on the command line: read exactly, and refused in one line that names the option."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,11 @@ SPARSE = "thresholds --family sparse --p-add 0.1 --p-del 0.6"
         (f"{SPARSE} --budget add=-1", "--budget must be a number, or counts by name such as add=2,delete=1"),
         (f"{SPARSE} --budget add=1,add=2", "--budget must be a number, or counts by name"),
         (f"{SPARSE} --budget ''", "--budget must be a number, or counts by name"),
+        (f"{SPARSE} --budget add=1,2", "--budget must name its counts: add=…,delete=…"),
+        ("plan --family mask --m 0.9 --budget 5,change=1 --p 0.99", "--budget must name its counts: change=…"),
+        ("thresholds --family mask --m 0.9 --r 0:9 --d 3", "no more than d = 3 coordinates can change"),
+        ("radius --family mask --m 0.9 --p 0.9 --limits 50 --d 3", "give either --d or --limits"),
+        ("radius --family {tmp}/grouped.json --p 0.9 --d 50", "leave out --d: what grouped says itself counts"),
         (f"{SPARSE} --budget ad=1", "--budget must name add and delete; got 'ad'"),
         (f"{SPARSE} --budget 3", "--budget must name its counts: add=…,delete=…"),
         (f"{SPARSE} --budget add=0:99999,delete=0:99999", "--budget must name at most 1,000,000 budgets"),
@@ -100,6 +106,8 @@ SPARSE = "thresholds --family sparse --p-add 0.1 --p-del 0.6"
 def test_a_mistake_is_one_line(ellzero: Ellzero, tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "graph.toml").write_text(GRAPH)
     (tmp_path / "empty.toml").write_text("")
+    grouped = {"family": "grouped", "members": [{"family": "mask", "m": "0.5", "columns": 10}]}
+    (tmp_path / "grouped.json").write_text(json.dumps(grouped))
     check_mistake(ellzero(line.format(tmp=tmp_path)), message.format(tmp=tmp_path))
 
 

@@ -12,7 +12,7 @@ from math import inf, nextafter, prod
 from typing import Literal, TypeVar
 
 from ellzero.certificates import exact_thresholds, neyman_pearson
-from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.lee2019 import paper_threshold
 from ellzero.certificates.neyman_pearson import Mass, Region
@@ -38,7 +38,7 @@ def regions(family: Family, budget: Budget) -> Iterator[Region]:
 
     Raises if the budget can be spent in several ways, each with regions of its own (`Grouped`, `RegionList`).
     """
-    ordered = list(family.ordered_regions(family.read_budget(budget), Products()))
+    ordered = list(family.ordered_regions(read_counts(family, budget), Products()))
     if len(ordered) != 1:
         raise InvalidInput("family", "one whose budget can be spent in a single way", family)
     return (Region(int(x), int(xbar)) for x, xbar in ordered[0][0])
@@ -52,12 +52,12 @@ def rho(family: Family, budget: Budget, p: RationalLike) -> Fraction:
     >>> float(rho(graph, {"edges": {"add": 1}, "attributes": {"add": 1, "delete": 1}}, "0.99"))
     0.4797090909090909
     """
-    return rho_of_counts(family, family.read_budget(budget), read_probability(p, "p"), Products())
+    return rho_of_counts(family, read_counts(family, budget), read_probability(p, "p"), Products())
 
 
 def rho_inverse(family: Family, budget: Budget, q: RationalLike) -> Fraction:
     """ρ⁻¹(q) = sup{p : ρ(p) ≤ q}; at q = 1/2 the threshold τ. Exact, at the cost of `rho`."""
-    return inverse_of_counts(family, family.read_budget(budget), read_probability(q, "q"), Products())
+    return inverse_of_counts(family, read_counts(family, budget), read_probability(q, "q"), Products())
 
 
 def threshold(family: Family, budget: Budget, q: RationalLike = HALF, digits: int = 20) -> Decimal:
@@ -86,7 +86,7 @@ def thresholds(
     >>> thresholds(Discrete(1, "4/5"), [1, 4], digits=5)
     [Decimal('0.87500'), Decimal('0.99275')]
     """
-    all_counts = [family.read_budget(budget) for budget in budgets]
+    all_counts = [read_counts(family, budget) for budget in budgets]
     digits, target = read_digits(digits), read_probability(q, "q")
     if d is not None:
         d = read_dimension(d)
@@ -102,26 +102,39 @@ def thresholds(
         raise InvalidInput("method", "'engine' or 'paper'", method)
     if isinstance(family, Discrete) and target == HALF:
         return exact_thresholds.thresholds(family, [r for (r,) in all_counts], digits)
-    products, scale = Products(), 10**digits
-    ceilings = (
-        max(-(-numerator * scale // denominator) for numerator, denominator in parts)
-        for parts in (_inverse_parts(family, counts, target, products) for counts in all_counts)
-    )
-    return [scaled_decimal(int(units), digits) for units in ceilings]
+    products = Products()
+    return [round_up(family, counts, target, digits, products) for counts in all_counts]
 
 
 def min_p(family: Family, budget: Budget, q: RationalLike = HALF) -> float:
     """The least double > ρ⁻¹(q): a double p certifies the budget iff p ≥ it. Infinite if ρ⁻¹(q) = 1: no p does."""
-    counts, target = family.read_budget(budget), read_probability(q, "q")
+    counts, target = read_counts(family, budget), read_probability(q, "q")
     if isinstance(family, Discrete) and target == HALF:
         return exact_thresholds.min_p(family, *counts)
-    tau = inverse_of_counts(family, counts, target, Products())
-    return inf if tau == 1 else least_double_above(tau)
+    return min_p_of_counts(family, counts, target, Products())
 
 
 def rho_of_counts(family: Family, counts: Counts, p: Fraction, products: Products) -> Fraction:
     """`rho` for a budget that was read before."""
     return min(neyman_pearson.rho(*ordered, p) for ordered in family.ordered_regions(counts, products))
+
+
+def exceeds(family: Family, counts: Counts, p: Fraction, q: Fraction, products: Products) -> bool:
+    """p > ρ⁻¹(q), for a budget that was read before, without reducing ρ⁻¹(q): that may take longer than the rest."""
+    parts = _inverse_parts(family, counts, q, products)
+    return all(p.numerator * denominator > numerator * p.denominator for numerator, denominator in parts)
+
+
+def round_up(family: Family, counts: Counts, q: Fraction, digits: int, products: Products) -> Decimal:
+    """`threshold` for a budget that was read before."""
+    scale = 10**digits
+    parts = _inverse_parts(family, counts, q, products)
+    return scaled_decimal(int(max(-(-numerator * scale // denominator) for numerator, denominator in parts)), digits)
+
+
+def min_p_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> float:
+    """`min_p` for a budget that was read before."""
+    return max(_least_double_above(int(n), int(d)) for n, d in _inverse_parts(family, counts, q, products))
 
 
 def rho_at_one(family: Family, counts: Counts) -> Fraction:
@@ -137,11 +150,14 @@ def inverse_of_counts(family: Family, counts: Counts, q: Fraction, products: Pro
     return max(neyman_pearson.rho_inverse(*ordered, q) for ordered in family.ordered_regions(counts, products))
 
 
-def least_double_above(value: Fraction) -> float:
-    """The least double > value, for a value in [0, 1)."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) > value else nextafter(nearest, inf)
-
-
 def _inverse_parts(family: Family, counts: Counts, q: Fraction, products: Products) -> Iterator[tuple[Mass, Mass]]:
     return (neyman_pearson.rho_inverse_parts(*ordered, q) for ordered in family.ordered_regions(counts, products))
+
+
+def _least_double_above(numerator: int, denominator: int) -> float:
+    """The least double above a fraction in [0, 1], which need not be reduced; infinite for 1."""
+    if numerator == denominator:
+        return inf
+    nearest = numerator / denominator  # of integers of any size: the nearest double
+    above, below = nearest.as_integer_ratio()
+    return nearest if above * denominator > numerator * below else nextafter(nearest, inf)

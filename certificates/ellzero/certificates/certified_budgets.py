@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from ellzero.certificates import neyman_pearson
 from ellzero.certificates.binomial_tails import SuccessProbability, compare_tail
-from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, rho_at_one
+from ellzero.certificates.budget_thresholds import HALF, exceeds, inverse_of_counts, rho_at_one
 from ellzero.certificates.confidence_sequence import anytime_lower_bound, anytime_radius, excludes
-from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.looks import LAST_SHARE, read_looks, staged_radius
 from ellzero.certificates.products import Products
@@ -39,7 +39,7 @@ class _ProvedBound:
     low: float
     between: Callable[[Fraction], bool]
 
-    def exceeds(self, tau: Fraction) -> bool:
+    def is_above(self, tau: Fraction) -> bool:
         if tau >= Fraction(nextafter(self.low, inf)):
             return False
         return tau < self.low or self.between(tau)
@@ -74,7 +74,7 @@ def certified(
         return _find_budgets(family, most, lambda counts: rho_at_one(family, counts) > target)
     products = Products()
     if second is None:
-        return _find_budgets(family, most, lambda counts: top > inverse_of_counts(family, counts, target, products))
+        return _find_budgets(family, most, lambda counts: exceeds(family, counts, top, target, products))
     shares = _read_shares(top, second, k)
     return _find_budgets(family, most, lambda counts: _beats(family, counts, top, shares, products))
 
@@ -185,7 +185,7 @@ def _from_bounds(family: Family, bounds: Sequence[_ProvedBound], most: Counts, k
 
     def certifies(counts: Counts) -> bool:
         tau = inverse_of_counts(family, counts, target, products)
-        return any(bound.exceeds(tau) for bound in bounds)
+        return any(bound.is_above(tau) for bound in bounds)
 
     return _find_budgets(family, most, certifies)
 
@@ -219,7 +219,9 @@ def _read_shares(p: Fraction, p_b: Fraction, k: int) -> list[tuple[int, Fraction
 
 def _read_limits(family: Family, limits: Budget | None) -> Counts:
     if limits is not None:
-        return family.read_budget(limits, "limits")
+        return read_counts(family, limits, "limits")
+    if not isinstance(family, Family):
+        return read_counts(family, {}, "limits")  # raises
     known = tuple(most for most in family.most if most is not None)
     if len(known) < len(family.most):
         raise InvalidInput("limits", f"given for {', '.join(family.axes)}", None)

@@ -16,7 +16,7 @@ region. The product is a product of polynomials:
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import gcd, lcm, prod
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from flint import Ordering, fmpz_mpoly_ctx, fmpz_poly
 
 from ellzero.certificates._balls import arb, bounds, fmpz, precision
-from ellzero.certificates.neyman_pearson import Mass, Region
+from ellzero.certificates.neyman_pearson import Mass, Region, sort_descending
 from ellzero.core.cancellation import check_cancelled
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_probability
@@ -36,7 +36,12 @@ class Block:
     """What one changed coordinate shows: its outcomes, with masses that sum to 1 under x and under x̄. Exact."""
 
     def __init__(self, outcomes: Iterable[tuple[RationalLike, RationalLike]]) -> None:
-        pairs = [tuple(read_probability(mass, "block") for mass in pair) for pair in outcomes]
+        try:
+            pairs = [(read_probability(x, "block"), read_probability(xbar, "block")) for x, xbar in outcomes]
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            raise InvalidInput("block", "pairs of masses under x and under x̄", outcomes) from None
         if sum(x for x, _ in pairs) != 1 or sum(xbar for _, xbar in pairs) != 1:
             raise InvalidInput("block", "outcomes whose masses sum to 1 under x and under x̄", pairs)
         self.outcomes = tuple(Region(x, xbar) for x, xbar in pairs)
@@ -44,6 +49,7 @@ class Block:
         scaled = ((int(x * self.z), int(xbar * self.z)) for x, xbar in pairs)
         self.finite = tuple((x, xbar) for x, xbar in scaled if x and xbar)  # of ratios between 0 and ∞, times z
         self.common_mass = sum((Fraction(xbar) for x, xbar in pairs if x), start=Fraction(0))  # under x̄
+        self.is_flat = all(x == xbar for x, xbar in self.finite) and sum(x for x, _ in self.finite) == self.z
         self._hash = hash((self.z, self.finite))
 
     def __eq__(self, other: object) -> bool:
@@ -56,6 +62,15 @@ class Block:
         return f"Block({[(str(x), str(xbar)) for x, xbar in self.outcomes]})"
 
     @property
+    def ordered(self) -> tuple[Iterator[Masses], int]:
+        """Its regions in descending order of ratio, and their total: what a product of one coordinate has."""
+        return iter(self._ordered), self.z
+
+    @cached_property
+    def _ordered(self) -> list[Region]:
+        return sort_descending(Region(int(x * self.z), int(xbar * self.z)) for x, xbar in self.outcomes)
+
+    @property
     def exchanged(self) -> "Block":
         """The block with x and x̄ exchanged: what the opposite change shows."""
         return Block((xbar, x) for x, xbar in self.outcomes)
@@ -66,6 +81,7 @@ Perturbation: TypeAlias = tuple[tuple[Block, int], ...]
 
 _FIRST_BITS = 64  # of the logarithms that order regions
 _KEPT_BYTES = 1 << 26  # of products: enough for two rows of a square of budgets of 100 by 100
+_MOST_BITS = 1 << 32  # of a product: half a gigabyte, and about ten seconds
 _INTEGER_BYTES = 32  # of an integer in a polynomial, besides its digits
 
 
@@ -79,8 +95,11 @@ class Products:
 
     def regions(self, perturbation: Perturbation) -> tuple[Iterator[Masses], int]:
         """The regions in descending order of ratio, and their total, in one integer unit."""
-        perturbation = tuple((block, count) for block, count in perturbation if count)
-        total = prod(block.z**count for block, count in perturbation)
+        perturbation = tuple((block, count) for block, count in perturbation if count and not block.is_flat)
+        _check_size(perturbation)
+        if len(perturbation) == 1 and perturbation[0][1] == 1:
+            return perturbation[0][0].ordered
+        total: Any = prod((fmpz(block.z) ** count for block, count in perturbation), start=fmpz(1))
         layout = _lay_out(tuple(block for block, _ in perturbation))
         x, xbar = self._multiply(layout, perturbation)
         return _with_ends(layout.order(x, xbar), perturbation, total), total
@@ -119,13 +138,28 @@ def _measure(perturbation: Perturbation, polynomials: tuple[Any, Any]) -> int:
     return sum(map(len, polynomials)) * (bits // 8 + _INTEGER_BYTES)
 
 
-def _with_ends(finite: Iterable[Masses], perturbation: Perturbation, total: int) -> Iterator[Masses]:
+def _check_size(perturbation: Perturbation) -> None:
+    """Raise if the product would take gigabytes, and minutes or hours."""
+    bits = sum(count * block.z.bit_length() for block, count in perturbation)
+    outcomes = 1 + sum(count * (len(block.finite) - 1) for block, count in perturbation if len(block.finite) > 1)
+    if bits * outcomes > _MOST_BITS:
+        changes = sum(count for _, count in perturbation)
+        raise InvalidInput("budget", "of fewer changes: their product would take gigabytes", changes)
+
+
+def _with_ends(finite: Iterable[Masses], perturbation: Perturbation, total: Any) -> Iterator[Masses]:
     """The regions with those of ratio ∞ before and those of ratio 0 after them."""
-    if missing := total - prod(sum(x for x, _ in block.finite) ** count for block, count in perturbation):
+    if missing := total - _multiply_sums(perturbation, 0):
         yield missing, 0
     yield from finite
-    if missing := total - prod(sum(xbar for _, xbar in block.finite) ** count for block, count in perturbation):
+    if missing := total - _multiply_sums(perturbation, 1):
         yield 0, missing
+
+
+def _multiply_sums(perturbation: Perturbation, side: int) -> Any:
+    """The mass under x or under x̄ of all outcomes of finite ratio."""
+    powers = (fmpz(sum(pair[side] for pair in block.finite)) ** count for block, count in perturbation)
+    return prod(powers, start=fmpz(1))
 
 
 class _Line:

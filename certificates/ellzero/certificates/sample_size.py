@@ -12,7 +12,7 @@ from ellzero.certificates.binomial_tails import (
     tail_ball,
 )
 from ellzero.certificates.exact_thresholds import compute_at
-from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.rounding import ExceedsQuery
 from ellzero.certificates.votes import least_count, threshold_probability
@@ -50,7 +50,7 @@ def plan(
     vote, and it is an upper bound: bisection on it excludes every n below some n0, and from there on each n is checked.
     Every comparison is rigorous; one that cannot be proved counts as not reached.
     """
-    counts, top = family.read_budget(budget), read_probability(p, "p")
+    counts, top = read_counts(family, budget), read_probability(p, "p")
     search = _Search(
         threshold_probability(family, budget),
         SuccessProbability(top),

@@ -23,7 +23,7 @@ from ellzero.certificates.binomial_tails import (
 )
 from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts
 from ellzero.certificates.exact_thresholds import radius_bound
-from ellzero.certificates.families.base import Budget, Family
+from ellzero.certificates.families.base import Budget, Family, read_counts
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.products import Products
 from ellzero.certificates.radii import Watch, radius
@@ -65,7 +65,7 @@ def min_count(family: Family, budget: Budget, n: int, failure: RationalLike = DE
 
 def threshold_probability(family: Family, budget: Budget) -> SuccessProbability:
     """τ of a budget as a success probability."""
-    counts = family.read_budget(budget)
+    counts = read_counts(family, budget)
     if isinstance(family, Discrete):
         (r,) = counts
         return ThresholdProbability(family, r)

@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from math import isinf
 from typing import Any, NamedTuple
 
 import click
 
-from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, least_double_above
+from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, min_p_of_counts, round_up
 from ellzero.certificates.certified_budgets import CertifiedBudgets, certified, certified_from_votes
 from ellzero.certificates.families.base import Budget, Counts, Family
 from ellzero.certificates.products import Products
@@ -16,7 +17,7 @@ from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import Votes, lower_bound
 from ellzero.cli.family_options import format_counts
 from ellzero.core.evidence import Evidence
-from ellzero.core.numbers import read_probability, scaled_decimal
+from ellzero.core.numbers import read_probability
 from ellzero.core.progress import announce, track
 from ellzero.core.text import count_noun
 
@@ -42,13 +43,13 @@ def print_thresholds(family: Family, budgets: list[Counts], q: str, digits: int,
     if output == "csv":
         click.echo(",".join([*family.axes, "threshold"]))
         for line in lines:
-            click.echo(",".join([*map(str, line.counts), str(line.threshold)]))
+            click.echo(",".join([*map(str, line.counts), f"{line.threshold:f}"]))
     elif output == "json":
         head = {"family": family.describe(), "q": str(target), "digits": digits}
         click.echo(json.dumps(head)[:-1] + ', "rows": [', nl=False)
         for index, line in enumerate(lines):
             budget = family.write_budget(line.counts)
-            text = json.dumps({"budget": budget, "threshold": str(line.threshold), "min_p": line.min_p})
+            text = json.dumps({"budget": budget, "threshold": f"{line.threshold:f}", "min_p": line.min_p})
             click.echo((",\n" if index else "\n") + text, nl=False)
         click.echo("\n]}")
     else:
@@ -58,7 +59,7 @@ def print_thresholds(family: Family, budgets: list[Counts], q: str, digits: int,
         click.echo("certified if p exceeds")
         for line in lines:
             counts = "".join(f"{count:>{width}}  " for count, width in zip(line.counts, widths, strict=True))
-            click.echo(f"{counts}{line.threshold}" + ("  (no p does)" if line.min_p is None else ""))
+            click.echo(f"{counts}{line.threshold:f}" + ("  (no p does)" if line.min_p is None else ""))
 
 
 def print_certified(family: Family, evidence: Evidence, limits: Budget, top_k: int, as_json: bool) -> None:
@@ -99,7 +100,7 @@ def print_plan(family: Family, budget: Budget, p: str, failure: str, power: str)
     if votes is None:
         tau = inverse_of_counts(family, counts, HALF, Products())
         exact = read_probability(p, "p")
-        near = f"{_round_up(tau, 20)}"
+        near = round_up(family, counts, HALF, 20, Products())
         if exact > tau:
             reason = f"p = {p} is so close to τ = {near} that no n up to 10^8 has power {power}"
         else:
@@ -117,9 +118,5 @@ def print_plan(family: Family, budget: Budget, p: str, failure: str, power: str)
 def _compute_lines(family: Family, budgets: Iterable[Counts], q: Fraction, digits: int) -> Iterator[_BudgetLine]:
     products = Products()
     for counts in budgets:
-        tau = inverse_of_counts(family, counts, q, products)
-        yield _BudgetLine(counts, _round_up(tau, digits), None if tau == 1 else least_double_above(tau))
-
-
-def _round_up(value: Fraction, digits: int) -> Decimal:
-    return scaled_decimal(-(-value.numerator * 10**digits // value.denominator), digits)
+        least = min_p_of_counts(family, counts, q, products)
+        yield _BudgetLine(counts, round_up(family, counts, q, digits, products), None if isinf(least) else least)

@@ -16,7 +16,7 @@ from ellzero.certificates.families.base import Budget, Counts, Family
 from ellzero.certificates.families.registry import FAMILIES, list_parameters, make_family
 from ellzero.cli.certificate_options import K
 from ellzero.cli.parameters import IntegerRange
-from ellzero.core.errors import BadResults
+from ellzero.core.errors import BadResults, InvalidInput
 
 MOST_BUDGETS = 1_000_000
 _SIMPLE = ("discrete", "sparse", "sparse-levels", "mask", "ablation", "deletion")
@@ -74,7 +74,10 @@ def read_family(name: str, parameters: Mapping[str, Any]) -> Family:
             raise click.UsageError(
                 f"{_option(key)} is not a parameter of the noise {name}, which has {_options(needed)}"
             )
-    return make_family({"family": name, **{key: given[key] for key in needed}})
+    try:
+        return make_family({"family": name, **{key: given[key] for key in needed}})
+    except InvalidInput as error:
+        raise InvalidInput(error.field.removeprefix("family."), error.allowed, error.value) from None
 
 
 def _read_file(path: Path) -> Family:
@@ -132,7 +135,7 @@ def list_budgets(family: Family, ranges: Mapping[str, tuple[int, int]], option: 
         raise click.UsageError(f"{option} must name at most {MOST_BUDGETS:,} budgets")
     known = dict(ranges)
     if "" in known:
-        if len(family.axes) > 1:
+        if len(family.axes) > 1 or len(known) > 1:
             raise click.UsageError(f"{option} must name its counts: {describe_axes(family)}")
         known = {family.axes[0]: known.pop(""), **known}
     if unknown := [axis for axis in known if axis not in family.axes]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ellzero.certificates.budget_thresholds import rho, thresholds
 from ellzero.certificates.certified_budgets import MAX_TOP_K
@@ -18,6 +19,7 @@ from ellzero.certificates.exact_thresholds import (
 )
 from ellzero.certificates.families.base import Budget, Family
 from ellzero.certificates.families.discrete import Discrete
+from ellzero.certificates.families.masks import Ablation
 from ellzero.certificates.radii import Watch, certify, radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes
 from ellzero.cli.certificate_options import DIMENSION, VOTES
@@ -80,8 +82,11 @@ def radius_command(
     if table is not None and server is not None:
         raise click.UsageError("give either --table or --server, not both")
     if not isinstance(family, Discrete) or limits is not None or top_k > 1:
-        if table is not None or server is not None:
+        by_environment = click.get_current_context().get_parameter_source("server") is ParameterSource.ENVIRONMENT
+        if table is not None or (server is not None and not by_environment):
             raise click.UsageError("--table and --server have discrete noise and one class only")
+        if server is not None:
+            notify("services have discrete noise and one class only, so this is computed here")
         print_certified(family, evidence, _read_limits(family, limits, d), top_k, as_json)
         return
     if d is None:
@@ -113,6 +118,11 @@ def radius_command(
 
 def _read_limits(family: Family, limits: dict[str, tuple[int, int]] | None, d: int | None) -> Budget:
     """The limits of --limits, or of --d where there is one kind of change."""
+    if d is not None and not isinstance(family, Ablation) and (limits is not None or None not in family.most):
+        known = "--limits" if limits is not None else f"what {family.name} says itself"
+        raise click.UsageError(
+            f"give either --d or {known}" if limits is not None else f"leave out --d: {known} counts"
+        )
     if limits is not None:
         if any(low != high for low, high in limits.values()):
             raise click.UsageError("--limits must name one number for each kind of change")

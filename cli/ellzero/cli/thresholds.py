@@ -74,7 +74,10 @@ def thresholds_command(
     if not isinstance(family, Discrete) or budget is not None or read_probability(q, "q") != HALF:
         if method == "paper" or workers is not None:
             raise click.UsageError("--method paper is for discrete noise at q = 1/2")
-        print_thresholds(family, _list_budgets(family, budget, r, r_max), q, digits, output)
+        budgets = _list_budgets(family, budget, r, r_max)
+        if d is not None and any(sum(counts) > d for counts in budgets):
+            raise click.UsageError(f"no more than d = {d} coordinates can change: name budgets up to that")
+        print_thresholds(family, budgets, q, digits, output)
         return
     noise = family
     if d is not None and r_max is not None and r_max > d:

@@ -31,6 +31,32 @@ def test_what_is_not_named_is_zero(family: Family, budget: Budget, counts: Count
     assert family.read_budget(budget) == counts
 
 
+@pytest.mark.parametrize(
+    ("family", "budget"),
+    [
+        (GRAPH, {"edges": {"add": 5}, "edges.add": 0}),  # twice: which one?
+        (GRAPH, {"edges.add": 5, "edges": {"add": 5}}),
+        (GRAPH, {"foo": {}}),
+        (GRAPH, {"attributes": {"kind": {}}}),
+        (Sparse("0.1", "0.2"), {"add": {}}),
+        (Sparse("0.1", "0.2"), {"add": {"add": 1}}),
+        (Mask("0.5"), {"change": {}}),
+    ],
+)
+def test_nothing_that_is_written_is_read_as_zero(family: Family, budget: Budget) -> None:
+    """A count that were dropped would be a certificate for less than was asked."""
+    with pytest.raises(InvalidInput, match="^budget must be"):
+        family.read_budget(budget)
+
+
+def test_nesting_without_end_is_refused() -> None:
+    endless: dict[str, Budget] = {}
+    endless["edges"] = endless
+    with pytest.raises(InvalidInput, match="^budget must be"):
+        GRAPH.read_budget(endless)
+    assert GRAPH.read_budget({"attributes": {"words": {}}, "edges": {}}) == (0, 0, 0, 0, 0)
+
+
 def test_a_family_names_its_kinds_of_change() -> None:
     assert GRAPH.axes == (
         "edges.add",

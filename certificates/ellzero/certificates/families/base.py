@@ -21,6 +21,8 @@ Counts: TypeAlias = tuple[int, ...]
 
 _ALLOWED = "a rational number strictly between 0 and 1, such as 0.01 or 1/100, whose parts fit 63 bits"
 _LARGEST_PART = 2**63 - 1
+DEEPEST = 16
+"""How deeply families may be composed."""
 
 
 class Family(ABC):
@@ -45,8 +47,11 @@ class Family(ABC):
 
     @property
     def is_by_coordinate(self) -> bool:
-        """Whether each block is what **one** changed coordinate shows; otherwise one may stand for several of them."""
-        return True
+        """Whether each block is what **one** changed coordinate shows, so that it may be struck by itself.
+
+        False unless a family says so: a block may stand for several coordinates, or for an edit of a sequence.
+        """
+        return False
 
     @abstractmethod
     def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
@@ -100,7 +105,16 @@ class Family(ABC):
     def _flatten(self, budget: Budget, field: str) -> dict[str, object]:
         """The entries of a nested mapping by dotted names."""
         if isinstance(budget, Mapping):
-            return dict(_list_entries(budget))
+            entries: dict[str, object] = {}
+            for name, value in _list_entries(budget):
+                if name in entries:
+                    raise InvalidInput(field, f"{self._describe_budget()}, each once", name)
+                if isinstance(value, Mapping):  # empty, or nested more deeply than names are
+                    if value or not any(axis.startswith(f"{name}.") for axis in self.axes):
+                        raise InvalidInput(field, self._describe_budget(), name)
+                    continue
+                entries[name] = value
+            return entries
         if len(self.axes) > 1:
             raise InvalidInput(field, self._describe_budget(), budget)
         return {self.axes[0]: budget}
@@ -117,12 +131,20 @@ def _write(value: object) -> object:
     return str(value) if isinstance(value, Fraction) else value
 
 
-def _list_entries(budget: Mapping[str, Budget], path: str = "") -> Iterator[tuple[str, object]]:
+def _list_entries(budget: Mapping[str, Budget], path: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
+    """The entries of a nested mapping by dotted names; mappings that are empty or too deep are left as they are."""
     for name, value in budget.items():
-        if isinstance(value, Mapping):
-            yield from _list_entries(value, f"{path}{name}.")
+        if isinstance(value, Mapping) and value and depth < DEEPEST:
+            yield from _list_entries(value, f"{path}{name}.", depth + 1)
         else:
             yield f"{path}{name}", value
+
+
+def read_counts(family: Family, budget: Budget, field: str = "budget") -> Counts:
+    """The budget as counts of a family, which must be one."""
+    if not isinstance(family, Family):
+        raise InvalidInput("family", "a family of noises, such as Sparse('0.01', '0.6')", family)
+    return family.read_budget(budget, field)
 
 
 def read_parameter(value: RationalLike, field: str) -> Fraction:

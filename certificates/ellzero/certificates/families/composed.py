@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from typing import Any, ClassVar
 
 from ellzero.certificates.families.base import Counts, Family
@@ -12,7 +12,13 @@ from ellzero.certificates.products import Block, Perturbation
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
 
-_MEMBER_NAMES = "names of families without dots, such as edges=Sparse(...), attributes=Sparse(...)"
+_MEMBER_NAMES = "names of families without . , = and :, such as edges=Sparse(...), attributes=Sparse(...)"
+_NOT_IN_NAMES = frozenset(".,=:")
+_GROUPED = "pairs of a family with a single kind of change and its number of columns"
+MOST_SPLITS = 100_000
+"""Ways to divide a budget among kinds of coordinate or of change; each is certified by itself."""
+_MOST_DIGITS = 4_000
+_LARGEST_DENOMINATOR = 10**_MOST_DIGITS  # of the share that a region has
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -30,7 +36,7 @@ class Joint(Family):
         for label, family in members.items():
             if not isinstance(family, Family):
                 raise InvalidInput(label, "a family of noises", family)
-        if not members or any("." in label for label in members):
+        if not members or any(not label or _NOT_IN_NAMES & set(label) for label in members):
             raise InvalidInput("members", _MEMBER_NAMES, list(members))
         object.__setattr__(self, "members", tuple(members.items()))
 
@@ -70,22 +76,40 @@ class Grouped(Family):
     """Columns of several kinds under **one** budget, as tables have: ``Grouped([(Discrete(9, "0.8"), 4), …])``.
 
     Each member is a family with a single kind of change, and the number of columns that have it. The adversary may
-    spend r changes on any of them, so the certificate is the worst over all ways to split r.
+    spend r changes on any of them, each column once, so the certificate is the worst over all ways to split r; columns
+    of equal kinds are one member. A member that does not strike each coordinate by itself has all of its coordinates
+    here, and none whose changes have no end may be a member: sequences and their edits belong in `Joint`.
     """
 
     name: ClassVar[str] = "grouped"
     members: tuple[tuple[Family, int], ...]
 
     def __init__(self, members: Iterable[tuple[Family, int]]) -> None:
-        pairs = tuple(members)
+        try:
+            pairs = [(family, columns) for family, columns in members]
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError):
+            raise InvalidInput("members", _GROUPED, members) from None
         if not pairs:
             raise InvalidInput("members", "at least one family with its number of columns", [])
-        read = []
+        together: dict[Family, int] = {}
         for family, columns in pairs:
             if not isinstance(family, Family) or len(family.axes) != 1:
-                raise InvalidInput("members", "families with a single kind of change", family)
-            read.append((family, read_integer(columns, "columns", 1, family.most[0])))
-        object.__setattr__(self, "members", tuple(read))
+                raise InvalidInput("members", _GROUPED, family)
+            (most,) = family.most
+            if most is not None and columns != most:
+                raise InvalidInput("columns", f"{most}, all that {family} has", columns)
+            if most is None and not family.is_by_coordinate:
+                raise InvalidInput("members", "families whose changes are of columns; Joint takes edits too", family)
+            columns = read_integer(columns, "columns", 1)
+            if most is None and family in together:
+                together[family] += columns
+            elif family in together:
+                raise InvalidInput("members", "different families where they have a number of coordinates", family)
+            else:
+                together[family] = columns
+        object.__setattr__(self, "members", tuple(together.items()))
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -102,7 +126,7 @@ class Grouped(Family):
     def perturbations(self, counts: Counts) -> Iterator[Perturbation]:
         """Every way to spend exactly r: spending less is never worse."""
         (r,) = counts
-        for split in _splits(r, [columns for _, columns in self.members]):
+        for split in split_budget(r, [columns for _, columns in self.members]):
             parts = (family.perturbations((count,)) for (family, _), count in zip(self.members, split, strict=True))
             for choice in product(*parts):
                 yield tuple(entry for perturbation in choice for entry in perturbation)
@@ -142,7 +166,7 @@ class Total(Family):
 
     def perturbations(self, counts: Counts) -> Iterator[Perturbation]:
         (r,) = counts
-        for split in _splits(r, [r if most is None else most for most in self.base.most]):
+        for split in split_budget(r, [r if most is None else most for most in self.base.most]):
             yield from self.base.perturbations(split)
 
 
@@ -150,8 +174,8 @@ class Total(Family):
 class RegionList(Family):
     """Whatever has no name: the regions of r = 1, 2, … changes, each as (mass under x, mass under x̄).
 
-    ``RegionList([[(x, xbar), …], …])`` with masses that are Fractions, integers or exact numbers in text. A certificate
-    for r covers all lists up to the r-th.
+    ``RegionList([[(x, xbar), …], …])`` with masses that are integers or Fractions. A certificate for r covers all lists
+    up to the r-th.
     """
 
     name: ClassVar[str] = "regions"
@@ -159,12 +183,21 @@ class RegionList(Family):
 
     def __init__(self, regions: Sequence[Iterable[tuple[Fraction | int, Fraction | int]]]) -> None:
         blocks = []
-        for own in regions:
-            ordered = sort_descending(Region(*pair) for pair in own)
+        try:
+            lists = [[Region(*pair) for pair in own] for own in regions]
+        except TypeError:
+            raise InvalidInput("regions", "lists of pairs (mass under x, mass under x̄)", regions) from None
+        for own in lists:
+            ordered = sort_descending(own)
             x, xbar = sum(region.x for region in ordered), sum(region.xbar for region in ordered)
             if x <= 0 or x != xbar:
                 raise InvalidInput("regions", "masses under x and x̄ with the same positive sum", ordered)
-            blocks.append(Block((Fraction(a, x), Fraction(b, x)) for a, b in ordered))
+            masses = [(Fraction(a, x), Fraction(b, x)) for a, b in ordered]
+            if any(mass.denominator > _LARGEST_DENOMINATOR for pair in masses for mass in pair):
+                raise InvalidInput(
+                    "regions", f"shares of their sum with at most {_MOST_DIGITS:,} digits", "longer ones"
+                )
+            blocks.append(Block(masses))
         if not blocks:
             raise InvalidInput("regions", "a list of regions for each number of changes from 1 on", list(regions))
         object.__setattr__(self, "blocks", tuple(blocks))
@@ -176,10 +209,6 @@ class RegionList(Family):
     @property
     def most(self) -> tuple[int | None, ...]:
         return (len(self.blocks),)
-
-    @property
-    def is_by_coordinate(self) -> bool:
-        return False
 
     def perturbations(self, counts: Counts) -> Iterator[Perturbation]:
         (change,) = counts
@@ -194,6 +223,27 @@ class RegionList(Family):
 
     def __repr__(self) -> str:
         return f"RegionList([{', '.join(f'<{len(block.outcomes)} regions>' for block in self.blocks)}])"
+
+
+def split_budget(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All ways to divide a budget among kinds, with no more of each than these. Raises if there are too many."""
+    ways = _count_splits(total, most)
+    if ways > MOST_SPLITS:
+        allowed = f"one that can be divided in at most {MOST_SPLITS:,} ways among {len(most)} kinds; this one in more"
+        raise InvalidInput("budget", allowed, total)
+    return _splits(total, most)
+
+
+def _count_splits(total: int, most: Sequence[int]) -> int:
+    """How many there are, or a number above `MOST_SPLITS`."""
+    counts = [1]  # by the sum so far, as far as one is needed
+    for limit in most[:-1]:
+        length = min(total, len(counts) - 1 + limit) + 1
+        if length > MOST_SPLITS:
+            return length
+        sums = list(accumulate(counts, initial=0))
+        counts = [sums[min(n + 1, len(counts))] - sums[max(0, n - limit)] for n in range(length)]
+    return sum(count for n, count in enumerate(counts) if total - n <= most[-1])
 
 
 def _splits(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:

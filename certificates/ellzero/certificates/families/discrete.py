@@ -98,6 +98,10 @@ class Discrete(Family):
     def axes(self) -> tuple[str, ...]:
         return ("change",)
 
+    @property
+    def is_by_coordinate(self) -> bool:
+        return True
+
     def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
         (change,) = counts
         return (((self._block, change),),)
@@ -105,6 +109,9 @@ class Discrete(Family):
     def ordered_regions(self, counts: Counts, products: Products) -> Iterator[tuple[Iterable[Masses], int]]:
         """Streamed by a recurrence instead of multiplied: nothing is kept, however large r is."""
         (r,) = counts
+        if self.is_flat:
+            yield [(1, 1)], 1
+            return
         weights = self.weights.descending
         under_xbar = _stream_masses(weights._replace(a=weights.b, b=weights.a), r)
         yield zip(_stream_masses(weights, r), under_xbar, strict=True), int(mpz(weights.z) ** r)

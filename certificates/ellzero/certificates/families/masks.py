@@ -35,6 +35,10 @@ class Mask(Family):
     def axes(self) -> tuple[str, ...]:
         return ("change",)
 
+    @property
+    def is_by_coordinate(self) -> bool:
+        return True
+
     def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
         (change,) = counts
         return (((self._block, change),),)
@@ -49,9 +53,9 @@ class Deletion(Family):
     """Sequences: each symbol is deleted with probability ``m``. The budget ``edit`` counts insertions, deletions and
     substitutions together: it is an edit distance.
 
-    r substitutions are the worst of r edits, and they are certified as r masked coordinates are: docs/families.md has
-    the proof. Huang et al.: *RS-Del: Edit Distance Robustness Certificates for Sequence Classifiers via Randomized
-    Deletion*, NeurIPS 2023, https://arxiv.org/abs/2302.01757.
+    r substitutions are the worst of r edits, and they are certified as r masked coordinates are (docs/mathematics.md).
+    Huang et al.: *RS-Del: Edit Distance Robustness Certificates for Sequence Classifiers via Randomized Deletion*,
+    NeurIPS 2023, https://arxiv.org/abs/2302.01757.
     """
 
     name: ClassVar[str] = "deletion"
@@ -63,10 +67,6 @@ class Deletion(Family):
     @property
     def axes(self) -> tuple[str, ...]:
         return ("edit",)
-
-    @property
-    def is_by_coordinate(self) -> bool:
-        return False
 
     def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
         (edit,) = counts
@@ -101,10 +101,6 @@ class Ablation(Family):
     @property
     def most(self) -> tuple[int | None, ...]:
         return (self.d,)
-
-    @property
-    def is_by_coordinate(self) -> bool:
-        return False
 
     def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
         (change,) = counts
@@ -145,6 +141,10 @@ class Hierarchical(Family):
     @property
     def most(self) -> tuple[int | None, ...]:
         return self.base.most
+
+    @property
+    def is_by_coordinate(self) -> bool:
+        return True
 
     def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
         for perturbation in self.base.perturbations(counts):

@@ -5,7 +5,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final
 
-from ellzero.certificates.families.base import Family
+from ellzero.certificates.families.base import DEEPEST, Family
 from ellzero.certificates.families.composed import Grouped, Joint, RegionList, Total
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.families.masks import Ablation, Deletion, Hierarchical, Mask
@@ -14,11 +14,10 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_exact
 
 _TYPES = (Discrete, Sparse, SparseLevels, Mask, Ablation, Deletion, Hierarchical, Joint, Grouped, Total, RegionList)
-_DEEPEST = 16  # so many names of fields inside one another
 FAMILIES: Final[Mapping[str, type[Family]]] = {family.name: family for family in _TYPES}
 
 
-def make_family(description: object, field: str = "family") -> Family:
+def make_family(description: object, field: str = "family", *, depth: int = 0) -> Family:
     """The family that has this description, such as ``{"family": "sparse", "p_add": "0.01", "p_del": "0.6"}``.
 
     Raises `InvalidInput`, which names the field, for a family or a parameter that there is not or that is missing.
@@ -27,7 +26,7 @@ def make_family(description: object, field: str = "family") -> Family:
         raise InvalidInput(field, "a mapping with the key family", description)
     given = dict(description)
     name = given.pop("family", None)
-    if field.count(".") > _DEEPEST:
+    if depth > DEEPEST:
         raise InvalidInput(field, "nested less deeply", name)
     if not isinstance(name, str) or name not in FAMILIES:
         raise InvalidInput(field, f"one of {', '.join(FAMILIES)}", name)
@@ -38,7 +37,12 @@ def make_family(description: object, field: str = "family") -> Family:
     for key in needed:
         if key not in given:
             raise InvalidInput(f"{field}.{key}", f"given for {name}", None)
-    return _make(name, given, field)
+    try:
+        return _make(name, given, field, depth + 1)
+    except InvalidInput as error:
+        if error.field.startswith(field):
+            raise
+        raise InvalidInput(f"{field}.{error.field}", error.allowed, error.value) from None
 
 
 def list_parameters(name: str) -> tuple[str, ...]:
@@ -48,30 +52,31 @@ def list_parameters(name: str) -> tuple[str, ...]:
     return tuple(each.name for each in fields(FAMILIES[name]))  # type: ignore[arg-type]
 
 
-def _make(name: str, given: Mapping[str, Any], field: str) -> Family:
+def _make(name: str, given: Mapping[str, Any], field: str, depth: int) -> Family:
     if name == Hierarchical.name:
-        return Hierarchical(make_family(given["base"], f"{field}.base"), given["s"])
+        return Hierarchical(make_family(given["base"], f"{field}.base", depth=depth), given["s"])
     if name == Total.name:
-        return Total(make_family(given["base"], f"{field}.base"))
+        return Total(make_family(given["base"], f"{field}.base", depth=depth))
     if name == Joint.name:
-        members = _read_mapping(given["members"], f"{field}.members")
-        return Joint(**{label: make_family(each, f"{field}.members.{label}") for label, each in members.items()})
-    if name == Grouped.name:
-        return Grouped(
-            _read_group(each, f"{field}.members[{place}]")
-            for place, each in enumerate(_read_list(given["members"], f"{field}.members"))
+        named = _read_mapping(given["members"], f"{field}.members")
+        return Joint(
+            **{label: make_family(each, f"{field}.members.{label}", depth=depth) for label, each in named.items()}
         )
+    if name == Grouped.name:
+        members = _read_list(given["members"], f"{field}.members")
+        return Grouped([_read_group(each, f"{field}.members[{place}]", depth) for place, each in enumerate(members)])
     if name == RegionList.name:
         lists = _read_list(given["regions"], f"{field}.regions")
         return RegionList([_read_regions(each, f"{field}.regions[{place}]") for place, each in enumerate(lists)])
     return FAMILIES[name](**given)
 
 
-def _read_group(description: object, field: str) -> tuple[Family, int]:
+def _read_group(description: object, field: str, depth: int) -> tuple[Family, int]:
     given = _read_mapping(description, field)
     if "columns" not in given:
         raise InvalidInput(f"{field}.columns", "given: the number of columns of that kind", None)
-    return make_family({key: value for key, value in given.items() if key != "columns"}, field), given["columns"]
+    member = {key: value for key, value in given.items() if key != "columns"}
+    return make_family(member, field, depth=depth), given["columns"]
 
 
 def _read_regions(pairs: object, field: str) -> list[tuple[Fraction, Fraction]]:

@@ -36,6 +36,10 @@ class Sparse(Family):
     def axes(self) -> tuple[str, ...]:
         return ("add", "delete")
 
+    @property
+    def is_by_coordinate(self) -> bool:
+        return True
+
     def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
         add, delete = counts
         return (((self._added, add), (self._deleted, delete)),)
@@ -71,6 +75,10 @@ class SparseLevels(Family):
     @property
     def axes(self) -> tuple[str, ...]:
         return ("add", "delete", "change")
+
+    @property
+    def is_by_coordinate(self) -> bool:
+        return True
 
     @property
     def most(self) -> tuple[int | None, ...]:
