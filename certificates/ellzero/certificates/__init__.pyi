@@ -33,6 +33,7 @@ from ellzero.certificates.families import (
     Joint as Joint,
     Mask as Mask,
     RegionList as RegionList,
+    SingleBlock as SingleBlock,
     Sparse as Sparse,
     SparseLevels as SparseLevels,
     Total as Total,

@@ -1,4 +1,4 @@
-from ellzero.certificates.families.base import Budget as Budget, Family as Family
+from ellzero.certificates.families.base import Budget as Budget, Family as Family, SingleBlock as SingleBlock
 from ellzero.certificates.families.composed import (
     Grouped as Grouped,
     Joint as Joint,

@@ -10,7 +10,7 @@ from dataclasses import Field, fields
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
-from ellzero.certificates.products import Masses, Perturbation, Products
+from ellzero.certificates.products import Block, Masses, Perturbation, Products
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer, read_shortest
 
@@ -123,6 +123,27 @@ class Family(ABC):
         if len(self.axes) == 1:
             return f"an integer of at least 0, or a mapping with the key {self.axes[0]}"
         return f"a mapping with keys of {', '.join(self.axes)}"
+
+
+class SingleBlock(Family):
+    """A noise that strikes each coordinate by itself, where every change looks alike."""
+
+    @property
+    @abstractmethod
+    def block(self) -> Block:
+        """What one changed coordinate shows."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return ("change",)
+
+    @property
+    def is_by_coordinate(self) -> bool:
+        return True
+
+    def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
+        (change,) = counts
+        return (((self.block, change),),)
 
 
 def _write(value: object) -> object:

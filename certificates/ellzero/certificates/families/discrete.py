@@ -17,8 +17,8 @@ from math import gcd
 from typing import ClassVar, NamedTuple
 
 from ellzero.certificates._integers import divexact, mpz
-from ellzero.certificates.families.base import Counts, Family, read_parameter
-from ellzero.certificates.products import Block, Masses, Perturbation, Products
+from ellzero.certificates.families.base import Counts, SingleBlock, read_parameter
+from ellzero.certificates.products import Block, Masses, Products
 from ellzero.core.cancellation import EXACT_STEPS, check_cancelled
 from ellzero.core.numbers import RationalLike, read_integer
 
@@ -44,7 +44,7 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Discrete(Family):
+class Discrete(SingleBlock):
     """Keep a coordinate with probability α, otherwise move it to one of the K *other* values.
 
     ``k`` is the number of categories **minus one** (255 for bytes, 1 for bits), 1 ≤ K ≤ 10^8.
@@ -94,18 +94,6 @@ class Discrete(Family):
         common = gcd(a, b)  # divides m as well, a multiple of b
         return Weights(a // common, m // common, b // common, (a + m + b) // common)
 
-    @property
-    def axes(self) -> tuple[str, ...]:
-        return ("change",)
-
-    @property
-    def is_by_coordinate(self) -> bool:
-        return True
-
-    def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
-        (change,) = counts
-        return (((self._block, change),),)
-
     def ordered_regions(self, counts: Counts, products: Products) -> Iterator[tuple[Iterable[Masses], int]]:
         """Streamed by a recurrence instead of multiplied: nothing is kept, however large r is."""
         (r,) = counts
@@ -117,7 +105,7 @@ class Discrete(Family):
         yield zip(_stream_masses(weights, r), under_xbar, strict=True), int(mpz(weights.z) ** r)
 
     @cached_property
-    def _block(self) -> Block:
+    def block(self) -> Block:
         """The noisy value is that of x, that of x̄, or one of the K − 1 others."""
         others = 1 - self.alpha - self.beta
         return Block([(self.alpha, self.beta), (self.beta, self.alpha), (others, others)])

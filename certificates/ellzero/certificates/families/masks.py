@@ -11,14 +11,14 @@ from functools import cached_property
 from math import comb
 from typing import ClassVar
 
-from ellzero.certificates.families.base import Counts, Family, read_parameter
+from ellzero.certificates.families.base import Counts, Family, SingleBlock, read_parameter
 from ellzero.certificates.products import Block, Perturbation
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Mask(Family):
+class Mask(SingleBlock):
     """Each coordinate is hidden with probability ``m``, independently: replaced by a symbol that no input has.
 
     Zeng et al.: *Certified Robustness to Text Adversarial Attacks by Randomized [MASK]*, 2021,
@@ -31,20 +31,8 @@ class Mask(Family):
     def __init__(self, m: RationalLike) -> None:
         object.__setattr__(self, "m", read_parameter(m, "m"))
 
-    @property
-    def axes(self) -> tuple[str, ...]:
-        return ("change",)
-
-    @property
-    def is_by_coordinate(self) -> bool:
-        return True
-
-    def perturbations(self, counts: Counts) -> Iterable[Perturbation]:
-        (change,) = counts
-        return (((self._block, change),),)
-
     @cached_property
-    def _block(self) -> Block:
+    def block(self) -> Block:
         return hide(self.m)
 
 
