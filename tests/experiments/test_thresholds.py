@@ -148,6 +148,10 @@ def test_lists_are_matched_and_judged_row_by_row(tmp_path: Path) -> None:
     assert [row[7] for row in result.table("lists").rows] == below
     assert all(below)
     assert [row[4] for row in rows[:8]] == [0, 0, 0, 0, 0, 1, -1, 0]
+    assert (
+        f"Of 29 rows in 2 lists 27 are ⌈τ⌉, 1 above it, and 1 below τ; float() reads {sum(below)} as"
+        in result.notes[-1]
+    )
     other = ThresholdPlan(quick=True, lists={"a": b"0\t0.5\n1\t0.7\n"})
     log = (tmp_path / "out" / "log.txt").read_text()
     without = run_thresholds(ExperimentFolder(tmp_path / "out"), ThresholdPlan(quick=True), LOCAL)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ellzero.certificates import Discrete, threshold_rows
 from ellzero.core.errors import BadResults, InvalidInput
+from ellzero.core.text import count_noun
 from ellzero.experiments.result import Cell, ResultColumn, ResultTable
 from ellzero.experiments.threshold_settings import SETTINGS, PublishedSetting
 from ellzero.tables.import_export import from_text
@@ -125,6 +126,17 @@ def summarize_lists(lists: Mapping[str, JudgedList]) -> ResultTable:
         columns,
         tuple(rows),
         "A list is compared with the published setting that most of its rows agree with, in its own number of digits.",
+    )
+
+
+def describe_lists(lists: Mapping[str, JudgedList]) -> str:
+    """All lists in a sentence."""
+    rows = [row for judged in lists.values() for row in judged.rows]
+    verdicts = Counter(row.verdict for row in rows)
+    return (
+        f"Of {count_noun(len(rows), 'row')} in {count_noun(len(lists), 'list')} {verdicts['equal']} are ⌈τ⌉, "
+        f"{verdicts['loose']} above it, and {verdicts['unsound']} below τ; float() reads "
+        f"{sum(row.float_below for row in rows)} as a number below τ."
     )
 
 

@@ -29,7 +29,7 @@ from ellzero.experiments.published import (
     IMAGENET_K,
 )
 from ellzero.experiments.result import Cell, ExperimentResult, ResultColumn, ResultTable
-from ellzero.experiments.threshold_lists import judge_lists, list_judged_rows, summarize_lists
+from ellzero.experiments.threshold_lists import describe_lists, judge_lists, list_judged_rows, summarize_lists
 from ellzero.experiments.threshold_settings import SETTINGS, PublishedSetting
 from ellzero.precompute import lee2019_run
 from ellzero.tables import PaperTable
@@ -144,7 +144,11 @@ def run_thresholds(folder: ExperimentFolder, plan: ThresholdPlan, place: Placeme
         "above_within_bound": sum(row.units > 0 and row.agrees for row in every),
         "disagreeing": len(wrong),
     }
-    notes = [*_write_notes(plan, every, full, total, len(engine)), *(f"Left out: {reason}." for reason in left_out)]
+    notes = [
+        *_write_notes(plan, every, full, total, len(engine)),
+        *([describe_lists(judged_lists)] if judged_lists else []),
+        *(f"Left out: {reason}." for reason in left_out),
+    ]
     result = folder.finish(tables, values, notes, plots)
     if wrong:
         raise Inconsistent(f"{len(wrong)} thresholds of the published algorithm are not within its bound of ours")
