@@ -27,7 +27,9 @@ from ellzero.certificates import (
     threshold,
     thresholds,
 )
+from ellzero.certificates.budget_thresholds import row_of_counts
 from ellzero.certificates.families.base import Counts
+from ellzero.certificates.products import Products
 
 HALF = Fraction(1, 2)
 GRAPH = Joint(edges=Sparse("0.01", "0.6"), attributes=Sparse("0.001", "0.8"))
@@ -44,6 +46,18 @@ def test_rho_is_what_the_worst_classifier_does(case: tuple[Family, Counts], p: F
 def test_rho_inverse_is_what_the_best_test_gets(case: tuple[Family, Counts], q: Fraction) -> None:
     family, counts = case
     assert rho_inverse(family, family.write_budget(counts), q) == noises.largest_inverse(family, counts, q)
+
+
+@given(cases(), st.one_of(st.just(HALF), probabilities(1_000)), st.integers(1, 40))
+def test_a_row_has_the_threshold_whether_it_is_exact_and_the_least_double(
+    case: tuple[Family, Counts], q: Fraction, digits: int
+) -> None:
+    family, counts = case
+    budget = family.write_budget(counts)
+    row = row_of_counts(family, counts, q, digits, Products())
+    assert Fraction(row.ceiling.units, 10**digits) == Fraction(threshold(family, budget, q, digits))
+    assert row.ceiling.exact == (Fraction(row.ceiling.units, 10**digits) == rho_inverse(family, budget, q))
+    assert row.min_p == min_p(family, budget, q)
 
 
 @given(cases(), st.one_of(st.just(HALF), probabilities(1_000)), st.integers(1, 40))

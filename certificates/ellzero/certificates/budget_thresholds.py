@@ -17,6 +17,7 @@ from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.lee2019 import paper_threshold
 from ellzero.certificates.neyman_pearson import Mass, Region
 from ellzero.certificates.products import Products
+from ellzero.certificates.rounding import Ceiling, Row
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import (
     RationalLike,
@@ -135,6 +136,17 @@ def round_up(family: Family, counts: Counts, q: Fraction, digits: int, products:
 def min_p_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> float:
     """`min_p` for a budget that was read before."""
     return max(_least_double_above(int(n), int(d)) for n, d in _inverse_parts(family, counts, q, products))
+
+
+def row_of_counts(family: Family, counts: Counts, q: Fraction, digits: int, products: Products) -> Row:
+    """`threshold` and `min_p` for a budget that was read before, and whether the threshold is ρ⁻¹(q) exactly."""
+    scale = 10**digits
+    ceilings, doubles = [], []
+    for numerator, denominator in _inverse_parts(family, counts, q, products):
+        units, rest = divmod(-numerator * scale, denominator)
+        ceilings.append((-int(units), rest == 0))  # of equal ceilings, those that are exact are the largest ρ⁻¹(q)
+        doubles.append(_least_double_above(int(numerator), int(denominator)))
+    return Row(Ceiling(*max(ceilings)), max(doubles))
 
 
 def rho_at_one(family: Family, counts: Counts) -> Fraction:

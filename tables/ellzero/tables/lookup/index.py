@@ -4,7 +4,7 @@ A lookup always returns the radius that exact arithmetic gives, and says whether
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import nextafter
 from os import PathLike, fspath
@@ -13,9 +13,12 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Discrete, Votes, radius as computed_radius
+from ellzero.certificates import Discrete, Family, Votes, certified, certified_from_votes, radius as computed_radius
 from ellzero.certificates.binomial_tails import ThresholdProbability
+from ellzero.certificates.budget_thresholds import HALF, row_of_counts
 from ellzero.certificates.exact_thresholds import compute_at, radius_bound
+from ellzero.certificates.families.base import Counts
+from ellzero.certificates.products import Products
 from ellzero.certificates.radii import guess_one_class_p, two_class_near
 from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery
 from ellzero.certificates.votes import guess_lower_bound, least_count, prove_radius
@@ -25,7 +28,14 @@ from ellzero.core.schemas import Source, combine_sources
 from ellzero.tables.format.rows import DIGITS, SCALE, ColumnSlice, End
 from ellzero.tables.lookup.batch_lookup import radii_of_counts, radii_of_doubles
 from ellzero.tables.lookup.column_cache import ColumnCache
-from ellzero.tables.lookup.results import ColumnResult, RadiiResult, RadiusResult
+from ellzero.tables.lookup.results import (
+    BudgetRow,
+    BudgetRows,
+    CertifiedResult,
+    ColumnResult,
+    RadiiResult,
+    RadiusResult,
+)
 from ellzero.tables.table import Extent, Table
 
 _CEILING = CeilingQuery(DIGITS)
@@ -171,6 +181,32 @@ class ThresholdIndex:
         if column is None or not _reaches(column, end):
             return ColumnResult(self._columns.compute_column(noise, end), Source.COMPUTED)
         return ColumnResult(_cut(column, column.stop if end is None else min(column.stop, end + 1)), source)
+
+    def budget_rows(self, family: Family, budgets: Iterable[Counts], q: Fraction = HALF) -> BudgetRows:
+        """The thresholds ρ⁻¹(q) of budgets of any family. Walk budgets in their order: each takes a step then."""
+        products = Products()
+        rows = [(counts, row_of_counts(family, counts, q, DIGITS, products)) for counts in budgets]
+        return BudgetRows(
+            [BudgetRow(counts, row.ceiling.units, row.ceiling.exact, row.min_p) for counts, row in rows],
+            Source.COMPUTED,
+        )
+
+    def certified(
+        self,
+        family: Family,
+        p: RationalLike | Votes,
+        limits: Counts,
+        *,
+        p_b: RationalLike | None = None,
+        top_k: int = 1,
+    ) -> CertifiedResult:
+        """The largest budgets within the limits that a probability or votes certify: `certificates.certified`."""
+        most = family.write_budget(limits)
+        if isinstance(p, Votes):
+            if p_b is not None:
+                raise InvalidInput("p_b", "given only with a single probability p", p_b)
+            return CertifiedResult(certified_from_votes(family, p, most, top_k=top_k), Source.COMPUTED)
+        return CertifiedResult(certified(family, p, most, p_b=p_b, top_k=top_k), Source.COMPUTED)
 
     def _two_class_radius(self, p: Fraction, p_b: Fraction, noise: Discrete, d: int) -> RadiusResult:
         """The two-class radius: at least that of p alone, at most that of 1 − p_b, and searched between them."""

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ellzero.certificates.certified_budgets import CertifiedBudgets
+from ellzero.certificates.families.base import Counts
 from ellzero.core.schemas import Source
 from ellzero.tables.format.rows import ColumnSlice
 
@@ -40,4 +42,30 @@ class ColumnResult(NamedTuple):
     """The rows 0, 1, … of a noise."""
 
     column: ColumnSlice
+    source: Source
+
+
+class BudgetRow(NamedTuple):
+    """The threshold ρ⁻¹(q) of a budget: ⌈ρ⁻¹(q)·10^20⌉, whether it is that, and the least double above it.
+
+    ``min_p`` is infinite where ρ⁻¹(q) = 1: no p certifies the budget.
+    """
+
+    counts: Counts
+    scaled_ceiling: int
+    exact: bool
+    min_p: float
+
+
+class BudgetRows(NamedTuple):
+    """The thresholds of budgets, in the order asked for; the source is COMPUTED if any was."""
+
+    rows: list[BudgetRow]
+    source: Source
+
+
+class CertifiedResult(NamedTuple):
+    """For one kind of change the largest number, for several the largest budgets, ascending; None to abstain."""
+
+    budgets: CertifiedBudgets
     source: Source
