@@ -16,7 +16,7 @@ from command_line import Ellzero, check_mistake
         ("tables lookup", "no command 'lookup'. Use `ellzero radius --table TABLE --p P --k K --alpha α --d D`."),
         ("jobs lst", "no command 'lst'. Did you mean list?"),
         ("plot thresh", "no command 'thresh'. Did you mean thresholds?"),
-        ("radius --faimly mask", "No such option '--faimly'. Did you mean '--family'?"),
+        ("radius --limtis 3", "No such option '--limtis'. Did you mean '--limits'?"),
         ("precompute --gird grid.toml", "No such option '--gird'. (Did you mean one of: '--d', '--grid', '--r'?)"),
     ],
 )
