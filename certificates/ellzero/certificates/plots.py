@@ -114,7 +114,7 @@ def _draw_staircases(
 
 
 def _name_kind(family: Family, kind: int) -> str:
-    return f"changes: {family.axes[kind]}"
+    return "changes" if family.axes == ("change",) else f"changes: {family.axes[kind]}"
 
 
 def _compare(families: Sequence[Family]) -> tuple[str, list[str]]:
