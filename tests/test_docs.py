@@ -3,7 +3,8 @@
 A document is one session: its shell and Python blocks run in their order in one empty folder. Shell is what stands in a
 ```sh block, or in an indented block and begins with a program that readers have. A block below a line
 ``<!-- not run: reason -->`` is left out, as are the commands of `NOT_RUN`. Services run on a free
-port in place of 8000.
+port in place of 8000. What follows ``# →`` behind a command is its last line of output, and a picture that it draws is
+the one of that name beside the document.
 """
 
 import ast
@@ -21,14 +22,20 @@ from typing import Any
 
 import pytest
 import yaml
+from command_line import Ellzero, Run
+
+from ellzero.certificates import Family
+from ellzero.certificates.families.registry import FAMILIES
 
 REPOSITORY = Path(__file__).parents[1]
 DOCUMENTS = sorted(
     path.relative_to(REPOSITORY).as_posix()
-    for pattern in ("README.md", "CONTRIBUTING.md", "docs/*.md", "*/README.md")
+    for pattern in ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/families/*.md", "*/README.md")
     for path in REPOSITORY.glob(pattern)
 )
 ADDRESS = "http://127.0.0.1:8000"
+QUICK = re.compile(r"ellzero ((?:thresholds|radius|plan|plot) [^|&;<>$*#]+)(?:#.*)?$")
+"""Commands without a shell's features that keep nothing: run in this process, since starting one takes longer."""
 PROGRAM = re.compile(r"([A-Z_]+=\S+ )*(ellzero|curl|make|pip|docker|export|python|\.venv/bin/\S+) ")
 NOT_RUN = {
     r"make |\.venv/bin/": "CI runs `make run`, `make test` and `make lint`; the others take minutes",
@@ -116,7 +123,7 @@ def environment() -> dict[str, str]:
 
 @pytest.mark.parametrize("document", [name for name in DOCUMENTS if list(snippets(name))])
 def test_every_snippet_runs_as_pasted(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str, ellzero: Ellzero
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
@@ -128,10 +135,41 @@ def test_every_snippet_runs_as_pasted(
         elif text.startswith("ellzero serve") and not reason_not_to_run(snippet.text) and "--new-key" not in text:
             stop(start(text, tmp_path)[0])
         elif not reason_not_to_run(snippet.text):
-            done = subprocess.run(
-                ["bash", "-c", text], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, f"{place}: {text}\n{done.stdout}{done.stderr}"
+            quick = QUICK.match(text)
+            run = ellzero(quick[1]) if quick else run_shell(text, tmp_path)
+            assert run.code == 0, f"{place}: {text}\n{run.out}{run.err}"
+            check_output(text, run.out, place)
+            check_picture(text, tmp_path, (REPOSITORY / document).parent, place)
+
+
+def run_shell(command: str, folder: Path) -> Run:
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+def check_output(command: str, out: str, place: str) -> None:
+    """What stands behind an arrow is the last line."""
+    _, arrow, expected = command.partition("  # → ")
+    assert not arrow or out.splitlines()[-1] == expected, f"{place}: {out}"
+
+
+def check_picture(command: str, folder: Path, documents: Path, place: str) -> None:
+    """A picture beside a document is what its command draws now."""
+    for name in re.findall(r"--out (\S+\.svg)", command):
+        if (documents / name).exists():
+            (words, places), (published_words, published_places) = map(read_svg, (folder / name, documents / name))
+            assert words == published_words, f"{place}: draw {name} again"
+            # Another version of matplotlib may leave other margins.
+            assert places == pytest.approx(published_places, abs=3), f"{place}: draw {name} again"
+
+
+def read_svg(picture: Path) -> tuple[list[str], list[float]]:
+    """The texts of an SVG and the commands of its paths, and the coordinates of these, in points."""
+    drawn = re.findall(r">([^<>]+)</text>| d=\"([^\"]+)\"", picture.read_text(encoding="utf-8"))
+    numbers = [float(number) for _, path in drawn for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", path)]
+    return [text or re.sub(r"[^A-Z]", "", path) for text, path in drawn], numbers
 
 
 def run_python(source: str, place: str, namespace: dict[str, Any]) -> None:
@@ -171,6 +209,14 @@ def test_every_reason_not_to_run_a_snippet_is_still_needed() -> None:
         if re.match(pattern, command.text)
     }
     assert set(left_out) == set(NOT_RUN)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: str(family.__name__))
+def test_every_family_has_a_page_that_the_overview_links(family: type[Family]) -> None:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", family.__name__).lower()
+    title, *_ = (REPOSITORY / f"docs/families/{name}.md").read_text(encoding="utf-8").splitlines()
+    assert re.match(rf"# .+: `{family.__name__}\(", title)
+    assert f"](families/{name}.md)" in (REPOSITORY / "docs/families.md").read_text(encoding="utf-8")
 
 
 def test_every_make_target_in_the_docs_exists() -> None:

@@ -1,14 +1,16 @@
 """Figures. Needs matplotlib, which the extra ``plot`` installs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts
 from ellzero.certificates.certified_budgets import certified
-from ellzero.certificates.exact_thresholds import Column
 from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.products import Products
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_probability
@@ -18,16 +20,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
-    """Plot τ_r and 1 − τ_r against r, one line per column, as in the paper; writes ``out`` (.png, .svg or .pdf)."""
+_SYMBOLS: Final = {"alpha": "α", "k": "K"}
+_MEANINGS: Final = {
+    "alpha": "probability of staying",
+    "keep": "coordinates shown",
+    "s": "probability of being struck",
+}
+_COUNTED: Final[Mapping[tuple[str, ...], str]] = {("change",): "coordinates changed", ("edit",): "edits"}
+
+
+def plot_thresholds(thresholds: Mapping[Family, Sequence[Decimal]], out: Path) -> None:
+    """Plot τ_0, τ_1, … and 1 − τ_r against r, a line for each family; writes ``out`` (.png, .svg or .pdf).
+
+    Lines are named by what differs between the families, and the title names what does not.
+    """
+    shared, differing = _compare(list(thresholds))
     with draw_figure(out, (10, 4.2), "out") as figure:
         linear, logarithmic = figure.subplots(1, 2)
-        longest = max(len(column.rows) for column in columns)
-        for number, column in enumerate(columns):
-            values = [row.value for row in column.rows]
-            if column.saturated or column.noise.is_flat:  # it stays where it is
-                values += [values[-1]] * (longest - len(values))
-            style = line_style(number, markers=longest <= 40) | {"label": _alpha(column.noise.alpha)}
+        longest = max(map(len, thresholds.values()))
+        for number, (family, values) in enumerate(thresholds.items()):
+            style = line_style(number, markers=longest <= 40) | {"label": _describe(family, differing) or str(family)}
             linear.plot(range(len(values)), [float(value) for value in values], **style)
             # A value that rounded up to 1 has no place on a logarithmic axis.
             logarithmic.plot(range(len(values)), [float(1 - value) or float("nan") for value in values], **style)
@@ -35,13 +47,14 @@ def plot_thresholds(columns: Sequence[Column], out: Path) -> None:
         linear.set_ylim(0.49, 1.01)
         logarithmic.set_ylabel("1 − threshold")
         logarithmic.set_yscale("log")
+        kinds = {family.axes for family in thresholds}
+        counted = _COUNTED.get(kinds.pop(), "changes") if len(kinds) == 1 else "changes"
         for axes in (linear, logarithmic):
-            axes.set_xlabel("radius r: coordinates changed, ≤ r")
+            axes.set_xlabel(f"radius r: {counted}, ≤ r")
             axes.set_xlim(left=0)
             style_axes(axes, integer_x=True)
-        linear.legend(title="probability of staying")
-        ks = ", ".join(str(k) for k in sorted({column.noise.k for column in columns}))
-        figure.suptitle(f"A probability above the threshold certifies radius r (K = {ks})")
+        linear.legend(title=_MEANINGS.get(differing[0]) if len(differing) == 1 else None)
+        figure.suptitle(f"A probability above the threshold certifies radius r{f' ({shared})' if shared else ''}")
 
 
 def plot_budgets(family: Family, limits: Budget, probabilities: Sequence[RationalLike], out: Path) -> None:
@@ -101,11 +114,30 @@ def _draw_staircases(
 
 
 def _name_kind(family: Family, kind: int) -> str:
-    return f"changes: {family.axes[kind]}"
+    return "changes" if family.axes == ("change",) else f"changes: {family.axes[kind]}"
 
 
-def _alpha(alpha: Fraction) -> str:
-    return f"α = {_shorten(alpha)}"
+def _compare(families: Sequence[Family]) -> tuple[str, list[str]]:
+    """What the families share, in words, and the names of the parameters in which they differ: the last one if in none.
+
+    Nothing of either where they are of several kinds.
+    """
+    first = families[0]
+    if any(type(family) is not type(first) for family in families):
+        return "", []
+    names = [each.name for each in fields(first)]  # type: ignore[arg-type]
+    differing = [name for name in names if len({getattr(family, name) for family in families}) > 1] or names[-1:]
+    parameters = _describe(first, [name for name in names if name not in differing])
+    words = ["" if isinstance(first, Discrete) else first.name, parameters]
+    return ", ".join(word for word in words if word), differing
+
+
+def _describe(family: Family, names: Sequence[str]) -> str:
+    values = {name: getattr(family, name) for name in names}
+    return ", ".join(
+        f"{_SYMBOLS.get(name, name)} = {_shorten(value) if isinstance(value, Fraction) else value}"
+        for name, value in values.items()
+    )
 
 
 def _shorten(number: Fraction) -> str:

@@ -8,7 +8,7 @@ from functools import wraps
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -22,6 +22,29 @@ MOST_BUDGETS = 1_000_000
 _SIMPLE = ("discrete", "sparse", "sparse-levels", "mask", "ablation", "deletion")
 _FILES = (".json", ".toml")
 _ENTRY = re.compile(r"((?P<axis>[^=,]+)=)?(?P<low>\d{1,10})(:(?P<high>\d{1,10}))?", re.ASCII)
+_DEFAULT = _SIMPLE[0]
+_PARAMETERS: Final[Mapping[str, tuple[click.ParamType[Any], str]]] = {
+    "k": (K, "discrete, sparse-levels: number of categories minus one: 255 for bytes, 1 for bits."),
+    "alpha": (click.STRING, "discrete: total probability of staying, in (0, 1): 0.8 or 4/5."),
+    "p_add": (click.STRING, "sparse: the probability that a zero becomes one."),
+    "p_del": (click.STRING, "sparse: the probability that a one becomes zero."),
+    "m": (click.STRING, "mask, deletion: the probability that a coordinate is hidden, or a symbol deleted."),
+    "keep": (IntegerRange(min=1), "ablation: how many of d coordinates are shown."),
+}
+_FAMILY_HELP = f"The noise: {', '.join(_SIMPLE)}; or a .json or .toml file that describes any family."
+
+
+class Several(click.ParamType[Any]):
+    """Values separated by commas, each as its type reads it."""
+
+    def __init__(self, each: click.ParamType[Any]) -> None:
+        self.each = each
+        self.name = f"{each.name},…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        return [self.each.convert(item.strip(), param, ctx) for item in value.split(",")]
 
 
 def family_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -29,30 +52,37 @@ def family_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(family: str, **values: Any) -> None:
-        parameters = {name: values.pop(name) for name in ("k", "alpha", "p_add", "p_del", "m", "keep")}
-        if "d" in values:
-            parameters["d"] = values["d"]
-        command(family=read_family(family, parameters), **values)
+        command(family=read_family(family, _take_parameters(values)), **values)
 
-    for option in (
-        click.option("--keep", type=IntegerRange(min=1), help="ablation: how many of d coordinates are shown."),
-        click.option("--m", help="mask, deletion: the probability that a coordinate is hidden, or a symbol deleted."),
-        click.option("--p-del", help="sparse: the probability that a one becomes zero."),
-        click.option("--p-add", help="sparse: the probability that a zero becomes one."),
-        click.option("--alpha", help="discrete: total probability of staying, in (0, 1): 0.8 or 4/5."),
-        click.option(
-            "--k", type=K, help="discrete, sparse-levels: number of categories minus one: 255 for bytes, 1 for bits."
-        ),
-        click.option(
-            "--family",
-            default=_SIMPLE[0],
-            show_default=True,
-            metavar="NAME|FILE",
-            help=f"The noise: {', '.join(_SIMPLE)}; or a .json or .toml file that describes any family.",
-        ),
-    ):
-        run = option(run)
-    return run
+    for name, (each, text) in reversed(list(_PARAMETERS.items())):
+        run = click.option(_option(name), type=each, help=text)(run)
+    return click.option("--family", default=_DEFAULT, show_default=True, metavar="NAME|FILE", help=_FAMILY_HELP)(run)
+
+
+def families_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`family_options` with lists such as 0.8,0.9 for values: the command gets ``families``, one for each choice."""
+
+    @wraps(command)
+    def run(family: list[str], **values: Any) -> None:
+        parameters = {
+            name: value if isinstance(value, list) else [value] for name, value in _take_parameters(values).items()
+        }
+        choices = [dict(zip(parameters, choice, strict=True)) for choice in product(*parameters.values())]
+        families = dict.fromkeys(read_family(name, choice) for name in family for choice in choices)
+        command(families=list(families), **values)
+
+    for name, (each, text) in reversed(list(_PARAMETERS.items())):
+        run = click.option(_option(name), type=Several(each), metavar="LIST", help=text)(run)
+    option = click.option(
+        "--family", type=Several(click.STRING), default=_DEFAULT, show_default=True, metavar="LIST", help=_FAMILY_HELP
+    )
+    return option(run)
+
+
+def _take_parameters(values: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of families among a command's values, which keep the dimension only."""
+    parameters = {name: values.pop(name) for name in _PARAMETERS}
+    return parameters | ({"d": values["d"]} if "d" in values else {})
 
 
 def read_family(name: str, parameters: Mapping[str, Any]) -> Family:

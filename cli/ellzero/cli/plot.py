@@ -4,14 +4,13 @@ from pathlib import Path
 
 import click
 
-from ellzero.certificates.exact_thresholds import column, column_end
+from ellzero.certificates.budget_thresholds import thresholds
 from ellzero.certificates.families.base import Family
-from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.plots import plot_budgets, plot_thresholds
-from ellzero.cli.certificate_options import DIMENSION, RADIUS, K
-from ellzero.cli.family_options import BudgetRanges, family_options, read_budget
+from ellzero.cli.certificate_options import DIMENSION
+from ellzero.cli.family_options import BudgetRanges, families_options, family_options, read_budget
 from ellzero.cli.groups import CommandGroup
-from ellzero.cli.parameters import Command
+from ellzero.cli.parameters import MOST_RADII, Command, IntegerRange
 from ellzero.cli.thresholds import column_seconds
 from ellzero.core.progress import announce, track
 
@@ -25,18 +24,29 @@ def plot_group(ctx: click.Context) -> None:
 
 
 @plot_group.command("thresholds", cls=Command)
-@click.option("--k", type=K, required=True, help="Number of categories minus one.")
-@click.option("--alpha", required=True, help="Probabilities of staying, such as 0.1,0.2,0.5.")
-@click.option("--r-max", type=RADIUS, default=20, show_default=True)
+@families_options
+@click.option("--d", type=DIMENSION, help="Number of coordinates, which ablation needs.")
+@click.option("--r-max", type=IntegerRange(0, MOST_RADII), default=20, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("thresholds.png"), show_default=True)
-def plot_thresholds_command(k: int, alpha: str, r_max: int, out: Path) -> None:
-    """Draw the thresholds against the radius, a line for each α."""
-    noises = [Discrete(k, value) for value in alpha.split(",")]
-    seconds = sum(column_seconds(column_end(noise, r_max, 20)) for noise in noises)
-    announce(f"{len(noises)} columns", seconds)
-    columns = [column(noise, r_max) for noise in track(noises, len(noises), "columns", seconds)]
-    plot_thresholds(columns, out)
+def plot_thresholds_command(families: list[Family], d: int | None, r_max: int, out: Path) -> None:
+    """Draw the thresholds against the radius, a line for each of the values in lists such as --alpha 0.1,0.2.
+
+    For families with one kind of change; `plot budgets` draws the others.
+    """
+    for family in families:
+        if len(family.axes) > 1:
+            raise click.UsageError(f"{family} has several kinds of change, which `plot budgets` draws")
+    seconds = len(families) * column_seconds(r_max)
+    announce(f"{len(families)} columns", seconds)
+    tracked = track(families, len(families), "columns", seconds)
+    plot_thresholds({family: thresholds(family, _list_radii(family, r_max)) for family in tracked}, out)
     click.echo(out)
+
+
+def _list_radii(family: Family, r_max: int) -> range:
+    """0..r_max, as far as so many changes are possible."""
+    (most,) = family.most
+    return range((r_max if most is None else min(r_max, most)) + 1)
 
 
 @plot_group.command("budgets", cls=Command)

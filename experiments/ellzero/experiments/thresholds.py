@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from ellzero.certificates import Discrete, PaperThreshold, Threshold, column, threshold_rows
+from ellzero.certificates import Discrete, PaperThreshold, Threshold, threshold_rows, thresholds
 from ellzero.certificates.lee2019 import PaperCell, error_bound
 from ellzero.certificates.plots import plot_thresholds
 from ellzero.core.errors import Inconsistent, InvalidInput
@@ -224,7 +224,10 @@ def _key(cell: PaperCell) -> str:
 
 def _plot(folder: ExperimentFolder, setting: PublishedSetting) -> str:
     name = f"{setting.data.lower()}.svg"
-    plot_thresholds([column(noise, setting.radii[-1]) for noise in setting.noises().values()], folder.path / name)
+    plot_thresholds(
+        {noise: thresholds(noise, range(setting.radii[-1] + 1)) for noise in setting.noises().values()},
+        folder.path / name,
+    )
     return name
 
 

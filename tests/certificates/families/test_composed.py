@@ -106,6 +106,12 @@ def test_a_list_of_regions_is_the_noise_that_it_was_taken_from(alpha: Fraction, 
     assert rho_inverse(listed, r, HALF) == rho_inverse(noise, r, HALF)
 
 
+def test_many_lists_are_shown_in_short() -> None:
+    flat = [(1, 1)]
+    assert repr(RegionList([flat] * 3)) == "RegionList([<1 regions>, <1 regions>, <1 regions>])"
+    assert repr(RegionList([flat] * 40)) == "RegionList([<1 regions>, …, <1 regions>])"
+
+
 def test_a_certificate_by_a_list_covers_fewer_changes_too() -> None:
     """Nothing says that the lists of a user grow worse with r."""
     bad, good = [(9, 0), (0, 9), (1, 1)], [(1, 1)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from oracles.strategies import noises
 
-from ellzero.certificates import Discrete, InvalidInput
+from ellzero.certificates import Discrete, InvalidInput, rho_inverse
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,14 @@ def test_weights_are_the_probabilities_as_coprime_integers(noise: Discrete) -> N
     assert (Fraction(a, z), Fraction(b, z), Fraction(m, z)) == (noise.alpha, noise.beta, (noise.k - 1) * noise.beta)
     assert Fraction(a, b).numerator == a
     assert noise.is_flat == (noise.alpha == noise.beta)
+
+
+@given(noises())
+def test_one_change_has_a_closed_form(noise: Discrete) -> None:
+    """With α ≥ β; otherwise with α and β exchanged."""
+    high, low = max(noise.alpha, noise.beta), min(noise.alpha, noise.beta)
+    half = Fraction(1, 2)
+    assert rho_inverse(noise, 1, half) == (half + high - low if high <= half else 1 - low / (2 * high))
 
 
 @given(noises())

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 from oracles.families import parameters
 
 from ellzero.certificates import Discrete, InvalidInput, Sparse, SparseLevels, regions, rho, threshold
@@ -14,6 +14,26 @@ def test_regions_lie_on_a_line(p_add: Fraction, p_del: Fraction, add: int, delet
     """r_add + r_delete + 1 of them, unless the noise is flat."""
     count = len(list(regions(Sparse(p_add, p_del), {"add": add, "delete": delete})))
     assert count == (1 if p_add + p_del == 1 else add + delete + 1)
+
+
+@given(parameters(), parameters(), st.integers(0, 6), st.integers(0, 6))
+def test_regions_are_the_published_poisson_binomials(p_add: Fraction, p_del: Fraction, add: int, delete: int) -> None:
+    """Bojchevski et al.: q of the changed bits are struck, under x̄ all but q of them."""
+    assume(p_add + p_del != 1)
+    under_x = poisson_binomial([p_add] * add + [p_del] * delete)
+    under_xbar = poisson_binomial([p_del] * add + [p_add] * delete)
+    published = {(x, xbar) for x, xbar in zip(under_x, reversed(under_xbar), strict=True)}
+    listed = list(regions(Sparse(p_add, p_del), {"add": add, "delete": delete}))
+    total = sum(region.x for region in listed)
+    assert {(Fraction(region.x, total), Fraction(region.xbar, total)) for region in listed} == published
+
+
+def poisson_binomial(probabilities: list[Fraction]) -> list[Fraction]:
+    """The probabilities of 0, 1, … successes in independent trials."""
+    masses, nothing = [Fraction(1)], Fraction(0)
+    for p in probabilities:
+        masses = [a * (1 - p) + b * p for a, b in zip([*masses, nothing], [nothing, *masses], strict=True)]
+    return masses
 
 
 @given(parameters(), parameters(), st.integers(0, 5), st.integers(0, 5))

@@ -17,6 +17,7 @@ _NOT_IN_NAMES = frozenset(".,=:")
 _GROUPED = "pairs of a family with a single kind of change and its number of columns"
 MOST_SPLITS = 100_000
 """Ways to divide a budget among kinds of coordinate or of change; each is certified by itself."""
+_LISTS_SHOWN = 3
 _MOST_DIGITS = 4_000
 _LARGEST_DENOMINATOR = 10**_MOST_DIGITS  # of the share that a region has
 
@@ -222,7 +223,9 @@ class RegionList(Family):
         return {"family": self.name, "regions": lists}
 
     def __repr__(self) -> str:
-        return f"RegionList([{', '.join(f'<{len(block.outcomes)} regions>' for block in self.blocks)}])"
+        lists = [f"<{len(block.outcomes)} regions>" for block in self.blocks]
+        shown = lists if len(lists) <= _LISTS_SHOWN else [lists[0], "…", lists[-1]]
+        return f"RegionList([{', '.join(shown)}])"
 
 
 def split_budget(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
