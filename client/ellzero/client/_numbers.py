@@ -29,6 +29,8 @@ def write_exact(value: object, field: str) -> str:
         numerator, denominator = value.as_integer_ratio()  # type: ignore[attr-defined]
     except (AttributeError, OverflowError, ValueError):  # no binary number, an infinity, NaN
         raise UnsendableValue(field, _ALLOWED, value) from None
+    if isinstance(value, float) and value <= 1:  # of lists of these there are long ones
+        return f"{numerator}/{denominator}" if denominator > 1 else str(numerator)
     return write_shortest(Fraction(int(numerator), int(denominator)), field)
 
 
@@ -38,15 +40,6 @@ def write_shortest(value: object, field: str) -> str:
     if text is None or len(text) > _MAX_TEXT:
         raise UnsendableValue(field, _ALLOWED, value)
     return text
-
-
-def write_json_number(value: object, field: str) -> str | float:
-    """Return ``value`` as JSON carries it exactly: a double as a number, which is read as the same double, or text."""
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise UnsendableValue(field, _ALLOWED, value)
-        return float(value)
-    return write_exact(value, field)
 
 
 def read_integer(value: object, field: str) -> int:

@@ -1,7 +1,7 @@
 """Requests to look something up, as pydantic models."""
 
 from functools import lru_cache
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -23,7 +23,7 @@ from ellzero.serve.platform.field_types import (
     RequestModel,
 )
 from ellzero.serve.platform.problems import HttpProblem
-from ellzero.serve.platform.requests import parse_json
+from ellzero.serve.platform.requests import parse_json, parse_rounded_json
 from ellzero.tables.lookup.queries import MOST_COMPARED
 
 _SMALL_BODY = 65_536
@@ -169,7 +169,28 @@ def parse_batch(body: bytes) -> RadiiRequest:
     """Parse a JSON body. Large ones are checked before anything is built from them."""
     if len(body) > _SMALL_BODY:
         _check_large(body)
-    return RadiiRequest.model_validate(parse_json(body), context=JSON_BODY)
+    fields = _parse_long_list(body)
+    return RadiiRequest.model_validate(parse_json(body) if fields is None else fields, context=JSON_BODY)
+
+
+def _parse_long_list(body: bytes) -> dict[str, Any] | None:
+    """Parse a body whose only list is p, of JSON numbers; None for any other body.
+
+    Splits the list at its commas, in a fraction of the time that an exact parser of JSON takes.
+    """
+    start, end = body.find(b"["), body.find(b"]") + 1
+    if body.count(b"[") != 1 or end <= start:
+        return None
+    listed, rest = body[start:end], body[:start] + b"[]" + body[end:]
+    try:
+        if not set(map(type, parse_rounded_json(listed))) <= {float, int}:
+            return None
+        fields = parse_json(rest)
+    except HttpProblem:  # the general parser says what is wrong
+        return None
+    if not isinstance(fields, dict) or fields.get("p") != []:
+        return None
+    return {**fields, "p": b"".join(listed[1:-1].split()).decode().split(",")}
 
 
 def _check_large(body: bytes) -> None:

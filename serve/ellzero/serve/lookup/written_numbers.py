@@ -1,0 +1,98 @@
+"""Lists of numbers as text, and the doubles that enclose them: nearly all radii follow from those.
+
+0.9 as text is no double. But a number that rounds to the double x lies strictly between the doubles on either side of
+x, and radii never fall as p grows. So if these two have the same radius it is the number's as well, and only the few
+numbers that lie closer to a threshold than that have to be read exactly.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ellzero.certificates import Discrete
+from ellzero.core.schemas import Source, combine_sources
+from ellzero.tables import ThresholdIndex
+from ellzero.tables.lookup.results import ABSTAIN
+
+# float() and int() read more than `ellzero.core.numbers` does: other characters, signs after a slash, longer exponents.
+_USUAL = b"0123456789.eE+-/,"
+_MOST_SCALE = 1 << 1_000  # the quotient is a normal double
+_LONG_EXPONENT = re.compile(rb"[eE][+-]?[0-9]{5}")
+
+
+class Enclosure(NamedTuple):
+    """Doubles with low ≤ number ≤ high; equal if the number is known to be that double.
+
+    They are NaN for a number that does not round to a double strictly between 0 and 1, or rounds to 1/2: those need no
+    rows as a rule, but the doubles beside them would.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which of the numbers are enclosed."""
+        return ~np.isnan(self.low)
+
+
+class RadiiByDoubles(NamedTuple):
+    """Radii, None to abstain, and the places of those that doubles do not decide; the source is that of the others."""
+
+    radii: list[int | None]
+    undecided: list[int]
+    source: Source
+
+
+def enclose(texts: Sequence[Any]) -> Enclosure | None:
+    """Enclose numbers in doubles; None if not all are decimals or fractions in their usual form."""
+    if set(map(type, texts)) != {str} or not _are_usual(",".join(texts)):
+        return None
+    known: bool | NDArray[np.bool_] = False
+    try:
+        try:
+            nearest = np.fromiter(map(float, texts), np.float64, len(texts))
+        except ValueError:
+            pairs = list(map(_round, texts))
+            nearest, known = np.array([one for one, _ in pairs]), np.array([known for _, known in pairs])
+    except (ValueError, ArithmeticError):
+        return None
+    nearest[(nearest <= 0) | (nearest == 0.5) | (nearest >= 1)] = np.nan
+    below, above = np.nextafter(nearest, 0.0), np.nextafter(nearest, 1.0)
+    return Enclosure(np.where(known, nearest, below), np.where(known, nearest, above))
+
+
+def find_radii(index: ThresholdIndex, noise: Discrete, d: int, numbers: Enclosure) -> RadiiByDoubles:
+    """Find the radii of enclosed numbers."""
+    inside = numbers.inside
+    low, high = index.radius(numbers.low[inside], noise, d), index.radius(numbers.high[inside], noise, d)
+    radii, decided = np.full(len(inside), ABSTAIN, np.int32), inside.copy()
+    radii[inside], decided[inside] = low.radii, low.radii == high.radii
+    return RadiiByDoubles(
+        [None if radius == ABSTAIN else radius for radius in radii.tolist()],
+        np.flatnonzero(~decided).tolist(),
+        combine_sources((low.source, high.source)),
+    )
+
+
+def _are_usual(joined: str) -> bool:
+    if not joined.isascii():
+        return False
+    data = joined.encode()
+    if data.translate(None, _USUAL) or b"/+" in data or b"/-" in data:
+        return False
+    return not ((b"e" in data or b"E" in data) and _LONG_EXPONENT.search(data))
+
+
+def _round(text: str) -> tuple[float, bool]:
+    """Round to the nearest double, as float() and the division of integers do, and say whether a fraction is it."""
+    numerator, slash, denominator = text.partition("/")
+    if not slash:
+        return float(text), False
+    above, below = int(numerator), int(denominator)
+    nearest = above / below
+    # Up to 2^53 an integer is a double, and over a power of two so is the quotient.
+    return nearest, above <= 1 << 53 and 0 < below <= _MOST_SCALE and below & (below - 1) == 0
