@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import nextafter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.strategies import noises
 
 from ellzero.certificates import Discrete, min_p, radius, single_threshold
+from ellzero.serve.lookup.request_models import parse_batch
 from ellzero.serve.lookup.written_numbers import enclose, find_radii
 from ellzero.tables import ThresholdIndex, bundled_index
 
@@ -41,6 +43,17 @@ def test_a_double_as_a_fraction_is_that_double(values: list[float]) -> None:
     enclosure = enclose([str(Fraction(value)) for value in values])
     assert enclosure is not None
     assert enclosure.low.tolist() == enclosure.high.tolist() == values
+
+
+@given(st.lists(plain | st.floats(0, 1).map(repr) | st.sampled_from(["1e-400", "1", "0.5"]), min_size=1))
+def test_json_numbers_are_enclosed_as_text_is(numbers: list[str]) -> None:
+    body = f'{{"k": 1, "alpha": "0.7", "d": 9, "p": [{", ".join(numbers)}]}}'
+    p = parse_batch(body.encode()).p
+    assert p == numbers
+    from_json, from_text = enclose(p), enclose(numbers)
+    assert from_json is not None
+    assert from_text is not None
+    np.testing.assert_array_equal(from_json, from_text)
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import Annotated, Any, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from ellzero.certificates import Discrete, Votes
@@ -11,6 +12,7 @@ from ellzero.certificates.families.discrete import MAX_K
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.evidence import check_fields, read_evidence
 from ellzero.core.numbers import MAX_DIMENSION
+from ellzero.serve.lookup.written_numbers import JsonNumbers
 from ellzero.serve.platform.field_types import (
     JSON_BODY,
     MAX_VALUES,
@@ -183,14 +185,16 @@ def _parse_long_list(body: bytes) -> dict[str, Any] | None:
         return None
     listed, rest = body[start:end], body[:start] + b"[]" + body[end:]
     try:
-        if not set(map(type, parse_rounded_json(listed))) <= {float, int}:
+        numbers = parse_rounded_json(listed)
+        if not set(map(type, numbers)) <= {float, int}:
             return None
         fields = parse_json(rest)
     except HttpProblem:  # the general parser says what is wrong
         return None
     if not isinstance(fields, dict) or fields.get("p") != []:
         return None
-    return {**fields, "p": b"".join(listed[1:-1].split()).decode().split(",")}
+    texts = b"".join(listed[1:-1].split()).decode().split(",")
+    return {**fields, "p": JsonNumbers(texts, np.array(numbers, np.float64)) if numbers else []}
 
 
 def _check_large(body: bytes) -> None:

@@ -6,7 +6,7 @@ numbers that lie closer to a threshold than that have to be read exactly.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,14 @@ from ellzero.tables.lookup.results import ABSTAIN
 _USUAL = b"0123456789.eE+-/,"
 _MOST_SCALE = 1 << 1_000  # the quotient is a normal double
 _LONG_EXPONENT = re.compile(rb"[eE][+-]?[0-9]{5}")
+
+
+class JsonNumbers(list[str]):
+    """The texts of a list of JSON numbers, and the doubles nearest to them, which the parser of JSON has found."""
+
+    def __init__(self, texts: Iterable[str], nearest: NDArray[np.float64]) -> None:
+        super().__init__(texts)
+        self.nearest = nearest
 
 
 class Enclosure(NamedTuple):
@@ -49,17 +57,20 @@ class RadiiByDoubles(NamedTuple):
 
 def enclose(texts: Sequence[Any]) -> Enclosure | None:
     """Enclose numbers in doubles; None if not all are decimals or fractions in their usual form."""
-    if set(map(type, texts)) != {str} or not _are_usual(",".join(texts)):
-        return None
     known: bool | NDArray[np.bool_] = False
-    try:
-        try:
-            nearest = np.fromiter(map(float, texts), np.float64, len(texts))
-        except ValueError:
-            pairs = list(map(_round, texts))
-            nearest, known = np.array([one for one, _ in pairs]), np.array([known for _, known in pairs])
-    except (ValueError, ArithmeticError):
+    if isinstance(texts, JsonNumbers):
+        nearest = texts.nearest.copy()
+    elif set(map(type, texts)) != {str} or not _are_usual(",".join(texts)):
         return None
+    else:
+        try:
+            try:
+                nearest = np.fromiter(map(float, texts), np.float64, len(texts))
+            except ValueError:
+                pairs = list(map(_round, texts))
+                nearest, known = np.array([one for one, _ in pairs]), np.array([known for _, known in pairs])
+        except (ValueError, ArithmeticError):
+            return None
     nearest[(nearest <= 0) | (nearest == 0.5) | (nearest >= 1)] = np.nan
     below, above = np.nextafter(nearest, 0.0), np.nextafter(nearest, 1.0)
     return Enclosure(np.where(known, nearest, below), np.where(known, nearest, above))
