@@ -38,6 +38,14 @@ def test_certificates_over_http_are_those_in_python(voting: Running, folder: Pat
                 assert (theirs.lower_bound, theirs.upper_bound) == (mine.lower_bound, mine.upper_bound)
 
 
+@pytest.mark.parametrize("stopping", ["settled", "staged", "hasty", "anytime", "never"])
+@pytest.mark.parametrize("failure", ["1e-12", "1e-300"])
+def test_no_failure_probability_is_too_small_to_certify_at(voting: Running, stopping: str, failure: str) -> None:
+    with Client(voting.url) as client:
+        (result,) = client.certify("small", X[0], n=1_500, failure=failure, seed=2, stopping=stopping).results
+    assert 0 <= result.lower_bound * result.drawn <= result.count
+
+
 def test_predictions_over_http_are_those_in_python(voting: Running, folder: Path) -> None:
     mine = make_classifier(folder).predict(torch.from_numpy(X[1]), 700, "0.01", seed=4)
     with Client(voting.url) as client:
