@@ -23,13 +23,14 @@ def write_exact(value: object, field: str) -> str:
 
     The fraction is the shortest exact text of a double: its decimal expansion has a digit for each bit after the point.
     """
-    if isinstance(value, Rational) or not isinstance(value, Real):
+    is_double = isinstance(value, float)  # of these there are long lists
+    if not is_double and (isinstance(value, Rational) or not isinstance(value, Real)):
         return write_shortest(value, field)
     try:
         numerator, denominator = value.as_integer_ratio()  # type: ignore[attr-defined]
     except (AttributeError, OverflowError, ValueError):  # no binary number, an infinity, NaN
         raise UnsendableValue(field, _ALLOWED, value) from None
-    if isinstance(value, float) and value <= 1:  # of lists of these there are long ones
+    if is_double:
         return f"{numerator}/{denominator}" if denominator > 1 else str(numerator)
     return write_shortest(Fraction(int(numerator), int(denominator)), field)
 

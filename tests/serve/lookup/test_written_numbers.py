@@ -56,6 +56,16 @@ def test_json_numbers_are_enclosed_as_text_is(numbers: list[str]) -> None:
     np.testing.assert_array_equal(from_json, from_text)
 
 
+@pytest.mark.parametrize("above", [2**53 - 1, 2**53, 2**53 + 1, 2**60 + 1])
+@pytest.mark.parametrize("below", [2**60 + 3, 2**61, 3**50, 2**1_060])
+def test_a_fraction_that_is_no_double_is_not_taken_for_one(above: int, below: int) -> None:
+    exact = Fraction(above, below)
+    enclosure = enclose([f"{above}/{below}"])
+    assert enclosure is not None
+    low, high = float(enclosure.low[0]), float(enclosure.high[0])
+    assert Fraction(low) < exact < Fraction(high) or Fraction(low) == exact == Fraction(high)
+
+
 @settings(max_examples=60, deadline=None)
 @given(noises(max_k=20), st.lists(plain | doubles, min_size=1), st.integers(1, 40), st.booleans())
 def test_radii_are_those_of_exact_arithmetic(noise: Discrete, numbers: list[str], d: int, fresh: bool) -> None:

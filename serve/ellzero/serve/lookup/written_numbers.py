@@ -19,7 +19,7 @@ from ellzero.tables.lookup.results import ABSTAIN
 
 # float() and int() read more than `ellzero.core.numbers` does: other characters, signs after a slash, longer exponents.
 _USUAL = b"0123456789.eE+-/,"
-_MOST_SCALE = 1 << 1_000  # the quotient is a normal double
+_MOST_SCALE = 1 << 1_000  # an integer below 2^53 over such a power of two is a normal double
 _LONG_EXPONENT = re.compile(rb"[eE][+-]?[0-9]{5}")
 
 
@@ -60,15 +60,11 @@ def enclose(texts: Sequence[Any]) -> Enclosure | None:
     known: bool | NDArray[np.bool_] = False
     if isinstance(texts, JsonNumbers):
         nearest = texts.nearest.copy()
-    elif set(map(type, texts)) != {str} or not _are_usual(",".join(texts)):
+    elif set(map(type, texts)) != {str} or not _are_usual(joined := ",".join(texts)):
         return None
     else:
         try:
-            try:
-                nearest = np.fromiter(map(float, texts), np.float64, len(texts))
-            except ValueError:
-                pairs = list(map(_round, texts))
-                nearest, known = np.array([one for one, _ in pairs]), np.array([known for _, known in pairs])
+            nearest, known = _round_all(texts, joined)
         except (ValueError, ArithmeticError):
             return None
     nearest[(nearest <= 0) | (nearest == 0.5) | (nearest >= 1)] = np.nan
@@ -98,12 +94,38 @@ def _are_usual(joined: str) -> bool:
     return not ((b"e" in data or b"E" in data) and _LONG_EXPONENT.search(data))
 
 
+def _round_all(texts: Sequence[str], joined: str) -> tuple[NDArray[np.float64], bool | NDArray[np.bool_]]:
+    """Round to the nearest doubles, and say which numbers are known to be those."""
+    if "/" not in joined:
+        return np.fromiter(map(float, texts), np.float64, len(texts)), False
+    doubles = _read_doubles(len(texts), joined)
+    if doubles is not None:
+        return doubles, True
+    pairs = list(map(_round, texts))
+    return np.array([nearest for nearest, _ in pairs]), np.array([known for _, known in pairs])
+
+
+def _read_doubles(number: int, joined: str) -> NDArray[np.float64] | None:
+    """The numbers if all are integers below 2^53 over powers of two, as clients write doubles: then none is rounded."""
+    if joined.encode().translate(None, b"0123456789") != b"/," * (number - 1) + b"/":
+        return None
+    parts = joined.replace("/", ",").split(",")
+    scales = {text: int(text) for text in set(parts[1::2])}
+    if not all(map(_is_scale, scales.values())):
+        return None
+    above = np.fromiter(map(float, parts[::2]), np.float64, number)
+    below = np.fromiter(map(scales.__getitem__, parts[1::2]), np.float64, number)
+    return above / below if above.max() < 2.0**53 else None
+
+
+def _is_scale(below: int) -> bool:
+    return 0 < below <= _MOST_SCALE and below & (below - 1) == 0
+
+
 def _round(text: str) -> tuple[float, bool]:
     """Round to the nearest double, as float() and the division of integers do, and say whether a fraction is it."""
     numerator, slash, denominator = text.partition("/")
     if not slash:
         return float(text), False
     above, below = int(numerator), int(denominator)
-    nearest = above / below
-    # Up to 2^53 an integer is a double, and over a power of two so is the quotient.
-    return nearest, above <= 1 << 53 and 0 < below <= _MOST_SCALE and below & (below - 1) == 0
+    return above / below, above < 1 << 53 and _is_scale(below)
