@@ -25,8 +25,8 @@ def slow_plan(noise: Discrete, r: int, p: Fraction, failure: Fraction, power: Fr
     noises(max_k=20),
     st.integers(0, 3),
     st.fractions(Fraction(1, 20), 1, max_denominator=100),
-    st.sampled_from(["0.05", "0.2"]).map(Fraction),
-    st.sampled_from(["0.5", "0.9"]).map(Fraction),
+    st.sampled_from(["0.05", "0.2", "0.9", "0.999"]).map(Fraction),
+    st.sampled_from(["0.001", "0.1", "0.5", "0.9"]).map(Fraction),
 )
 def test_no_smaller_number_of_votes_has_the_power(
     noise: Discrete, r: int, above: Fraction, failure: Fraction, power: Fraction
@@ -39,6 +39,14 @@ def test_no_smaller_number_of_votes_has_the_power(
     else:
         assert result.n == slow_plan(noise, r, p, failure, power, 120)
         assert result.min_count == min_count(noise, r, result.n, failure)
+
+
+def test_a_power_below_the_failure_takes_no_more_votes_than_any_certificate() -> None:
+    """One vote has the power here: even a p at the threshold would have it."""
+    for r, p in ((0, "0.51"), (1, "0.9"), (2, 1)):
+        result = plan(Discrete(1, "0.8"), r, p, failure="0.99", power="0.05")
+        assert result is not None
+        assert (result.n, result.min_count) == (1, 1)
 
 
 def test_a_larger_plan_is_the_least_too() -> None:

@@ -86,6 +86,23 @@ def test_the_lower_bound_is_the_largest_double_that_is_one(n: int, data: st.Data
     assert brute_force.binomial_tail(n, count, Fraction(nextafter(low, 2.0))) > failure
 
 
+@pytest.mark.parametrize("digits", [17, 39, 173, 3_000])
+@pytest.mark.parametrize(("count", "n"), [(1, 1), (1, 30), (15, 30), (29, 30), (30, 30)])
+def test_the_lower_bound_is_the_largest_double_for_failures_close_to_one(count: int, n: int, digits: int) -> None:
+    failure = 1 - Fraction(1, 10**digits)
+    low = lower_bound(Votes(count, n, failure))
+    assert brute_force.binomial_tail(n, count, Fraction(low)) <= failure
+    above = nextafter(low, 1.0)
+    assert above == 1 or brute_force.binomial_tail(n, count, Fraction(above)) > failure
+
+
+@pytest.mark.parametrize(("half", "below"), [(10, 0), (1_000, 0), (200_000, 1)])
+def test_the_lower_bound_at_a_tie_is_that_double_where_integers_can_tell(half: int, below: int) -> None:
+    """P[Bin(2m+1, 1/2) ≥ m+1] is 1/2 exactly."""
+    low = lower_bound(Votes(half + 1, 2 * half + 1, "1/2"))
+    assert low == (nextafter(0.5, 0.0) if below else 0.5)
+
+
 @settings(max_examples=40)
 @given(noises(), st.integers(1, 400), st.integers(1, 30), failures, st.data())
 def test_the_radius_from_votes_is_the_one_of_the_counts(

@@ -9,6 +9,7 @@ from command_line import Ellzero, check_mistake
 
 from ellzero.certificates import Ablation, Discrete, Joint, Mask, Sparse
 from ellzero.cli.family_options import BudgetRanges, list_budgets, read_budget, read_family
+from ellzero.core.errors import BadResults
 
 GRAPH = """
 family = "joint"
@@ -109,6 +110,24 @@ def test_a_mistake_is_one_line(ellzero: Ellzero, tmp_path: Path, line: str, mess
     grouped = {"family": "grouped", "members": [{"family": "mask", "m": "0.5", "columns": 10}]}
     (tmp_path / "grouped.json").write_text(json.dumps(grouped))
     check_mistake(ellzero(line.format(tmp=tmp_path)), message.format(tmp=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"family": "mask", "m": 0.200000000000000001}'),
+        ("a.toml", "family = 'mask'\nm = 0.200000000000000001"),
+    ],
+)
+def test_a_number_in_a_file_is_the_decimal_that_it_writes(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_family(str(tmp_path / name), {}) == Mask("0.200000000000000001")
+
+
+def test_a_key_in_a_file_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"family": "mask", "m": "0.5", "m": "0.9"}')
+    with pytest.raises(BadResults, match="m is given more than once"):
+        read_family(str(tmp_path / "a.json"), {})
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.toml", "= 1"), ("a.json", "[" * 100_000)])

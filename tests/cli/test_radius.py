@@ -27,6 +27,15 @@ def test_radius_is_the_last_line(ellzero: Ellzero) -> None:
     assert ellzero(votes).out.splitlines()[-1] == "7"
 
 
+def test_numbers_are_the_decimals_that_they_are_written_as(ellzero: Ellzero) -> None:
+    """τ_2 of this noise is 9/10, which the double 0.9 exceeds and "0.9" does not."""
+    command = "radius --k 1 --alpha 0.7 --d 784"
+    assert ellzero(f"{command} --p 0.9").out.splitlines()[-1] == "1"
+    assert ellzero(f"{command} --p 0.9000000000000000000000001").out.splitlines()[-1] == "2"
+    assert ellzero(f"{command} --p 0.99999999999999999999 --table bundled").out.splitlines()[-1] == "126"
+    assert ellzero("radius --k 1 --alpha 0.7 --d 20000 --p 0.9 --p-b 1e-400").out.splitlines()[-1] == "809"
+
+
 def test_extremely_small_failure_probabilities_are_printed_as_given(ellzero: Ellzero) -> None:
     run = ellzero("radius --count 5 --n 5 --failure 1e-4000 --k 1 --alpha 0.8 --d 4")
     assert run.code == 0

@@ -79,6 +79,7 @@ def test_the_auc_is_that_of_the_library(ellzero: Ellzero) -> None:
     assert table[0].split() == ["r", "points", "guaranteed", "attained", "gap"]
     for row, line in zip(table[1:], lines, strict=True):
         assert Fraction(row.split()[2]) <= Fraction(line["guaranteed"]), "a guarantee is rounded down"
+        assert 0 <= Fraction(row.split()[4]) - Fraction(line["gap"]) < Fraction(1, 10**4), "and what is missing up"
 
 
 def test_the_positive_class_of_the_auc_is_that_of_the_model(ellzero: Ellzero) -> None:

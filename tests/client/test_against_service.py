@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import anyio
 import httpx2
@@ -20,6 +21,7 @@ from ellzero.certificates import (
     gaussian_l0_radius,
     lower_bound,
     min_count,
+    min_p,
     plan,
     radius,
     radius_from_votes,
@@ -72,6 +74,33 @@ def test_one_probability(service: Client, p: float | Fraction) -> None:
     if p != 1:
         certificate = certify(NOISE, p, D)
         assert (answer.threshold, answer.next_threshold) == (certificate.threshold, certificate.next_threshold)
+
+
+def doubles_near_thresholds() -> st.SearchStrategy[float]:
+    """Doubles from 0 to 1, most of them a few steps from a threshold of `NOISE`."""
+    steps = st.builds(
+        lambda r, ulps: min(min_p(NOISE, r) + ulps * 2.0**-53, 1.0), st.integers(0, 12), st.integers(-3, 3)
+    )
+    return steps | st.floats(0, 1) | st.sampled_from([5e-324, 0.5, 0.9, 1.0])
+
+
+@shared
+@given(st.lists(st.tuples(doubles_near_thresholds(), doubles_near_thresholds()), min_size=1, max_size=8))
+def test_a_float_is_the_same_number_with_a_service_and_without(
+    service: Client, pairs: list[tuple[float, float]]
+) -> None:
+    """Alone, in a list and in an array; against a runner-up and without."""
+    p, p_b = map(list, zip(*pairs, strict=True))
+    noise: dict[str, Any] = {"k": 255, "alpha": "0.2", "d": D}
+    expected = [radius(NOISE, Fraction(one), D) for one in p]
+    for client in (service, LOCAL):
+        assert [client.radius(one, **noise).radius for one in p] == expected
+        assert client.radius(p, **noise).radii == expected
+        assert client.radius([*p, "0.75"], **noise).radii[:-1] == expected
+        numbers = client.radius(np.array(p), **noise).radii.tolist()
+        assert [None if number < 0 else number for number in numbers] == expected
+    assert service.radius(p, **noise) == LOCAL.radius(p, **noise)
+    assert service.radius(p, p_b=p_b, **noise) == LOCAL.radius(p, p_b=p_b, **noise)
 
 
 @pytest.mark.parametrize("r", range(1, 9))

@@ -52,7 +52,7 @@ def test_a_post_is_retried_with_its_body() -> None:
     with scripted(Drop, http(200, answer)) as server, Client(server.url) as client:
         assert client.radius([0.9], k=1, alpha="0.8", d=5).radii == [3]
         assert len(set(server.requests)) == 1
-        assert server.requests[0].endswith(b'"p":[0.9]}')
+        assert server.requests[0].endswith(b'"p":["8106479329266893/9007199254740992"]}')
 
 
 def test_the_number_of_retries_is_bounded(get_tables: TablesCall) -> None:

@@ -139,6 +139,19 @@ def test_a_body_that_is_not_a_json_object_is_refused(client: TestClient, body: b
     assert response.status_code in (400, 422)
 
 
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ('{"k": 1, "alpha": "0.7", "d": 9, "p": [0.6], "p": [0.9]}', "p"),
+        ('{"k": 1, "k": 1, "alpha": "0.7", "d": 9, "p": [0.9]}', "k"),
+        ('{"k": 1, "alpha": 0.7, "d": 9, "p": ["0.9"], "\\u0061lpha": "0.8"}', "alpha"),
+    ],
+)
+def test_a_key_of_a_json_body_is_given_once(client: TestClient, body: str, field: str) -> None:
+    problem = check(client.post("/v1/radius", content=body, headers={"content-type": "application/json"}), 422, field)
+    assert problem["detail"] == f"{field} is given more than once"
+
+
 def _objects() -> bytes:
     out = BytesIO()
     np.save(out, np.array([0.9, None], dtype=object), allow_pickle=True)

@@ -53,7 +53,8 @@ def certified(
     ``p`` is a lower bound on the probability of the class at x, and the rule is p > ρ⁻¹(1/2). With ``p_b``, an upper
     bound on the probability of every other class, it is ρ(p) > 1 − ρ(1−p_b), p_b := min(p_b, 1−p), never weaker. With
     ``top_k`` = k the class remains one of the k most probable: p > ρ⁻¹(1/(k+1)), or with ``p_b``, an upper bound on the
-    k-th most probable of the other classes, the best of k rules (docs/mathematics.md). All exact.
+    k-th most probable of the other classes, the best of k rules (docs/mathematics.md). All exact. A float p or p_b
+    counts as its exact binary value: 0.9 is a little more than "0.9".
 
     ``limits`` say how many changes of each kind are of interest, as a budget; what is not named is 0. They may be left
     out where the family has them.

@@ -51,10 +51,13 @@ def radius(
 ) -> int | None:
     """The largest r ≤ d such that every x̄ with ‖x−x̄‖₀ ≤ r gets the same answer as x; None to abstain.
 
-    ``p`` is a lower bound on the probability of the top class at x (a float counts as its exact value). With ``p``
-    alone, the answer is the largest r with p > τ_r, and p ≤ 1/2 abstains. With ``p_b``, an upper bound on the
-    probability of *every* other class, the condition is ρ_r(p) > 1 − ρ_r(1−p_b) with p_b := min(p_b, 1−p); then p may
-    be below 1/2, and p ≤ p_b abstains. Both are exact.
+    ``p`` is a lower bound on the probability of the top class at x. With ``p`` alone, the answer is the largest r with
+    p > τ_r, and p ≤ 1/2 abstains. With ``p_b``, an upper bound on the probability of *every* other class, the condition
+    is ρ_r(p) > 1 − ρ_r(1−p_b) with p_b := min(p_b, 1−p); then p may be below 1/2, and p ≤ p_b abstains. Both are exact.
+
+    A float counts as its exact binary value: 0.9 is a little more than "0.9" and certifies more where a threshold is
+    9/10. Bounds that ellzero computes as floats are rounded to the safe side; others, such as 1 − 1e-9, may have been
+    rounded up: write them as text, Decimal or Fraction.
 
     Takes about 5 µs per certified radius; ``watch`` may wrap the iteration over radii, to show progress.
 

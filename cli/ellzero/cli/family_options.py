@@ -117,10 +117,21 @@ def _read_file(path: Path) -> Family:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise click.UsageError(f"--family: {path}: {reason}") from None
     try:
-        description = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        # Families read text exactly.
+        if path.suffix == ".json":
+            description = json.loads(text, parse_float=str, object_pairs_hook=_make_object)
+        else:
+            description = tomllib.loads(text, parse_float=str)
     except (ValueError, RecursionError) as error:
         raise BadResults(str(path), f"is no {path.suffix[1:].upper()}: {error}") from None
     return make_family(description, path.name)
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(names) > len(set(names)):
+        raise ValueError(f"{max(names, key=names.count)} is given more than once")
+    return dict(pairs)
 
 
 def _option(parameter: str) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from functools import wraps
-from math import floor
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +189,7 @@ def auc_command(
                 )
             else:
                 guaranteed, attained = _round_down(result.guaranteed, 4), _round_down(result.attained, 4)
-                gap = float(result.gap)
+                gap = ceil(10**4 * result.gap) / 10**4  # at most so far from the truth
                 click.echo(f"{r:<2d} {result.budget:<7d} {guaranteed:<12}{attained:<10}{gap:.4f}")
 
 

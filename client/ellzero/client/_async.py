@@ -131,8 +131,9 @@ class AsyncClient:
     ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
         """The certified radius of a lower bound ``p`` of the top class's probability, or of ``count`` of ``n`` votes.
 
-        ``p_b`` is an upper bound of the probability of every other class. ``failure`` is the probability that votes
-        mislead, 0.001 by default. One number gives a `RadiusAnswer`, which says why; a list a `RadiiAnswer`;
+        ``p_b`` is an upper bound of the probability of every other class. A float counts as its exact binary value:
+        0.9 is a little more than "0.9", and certifies more where a threshold is 9/10. ``failure`` is the probability
+        that votes mislead, 0.001 by default. One number gives a `RadiusAnswer`, which says why; a list a `RadiiAnswer`;
         a numpy array of any shape a `RadiiArray` of that shape (floats narrower than doubles widen exactly). There may
         be any number of values: many are sent in several requests. Lists and arrays may have a ``p_b`` for
         each p.

@@ -23,12 +23,15 @@ def write_exact(value: object, field: str) -> str:
 
     The fraction is the shortest exact text of a double: its decimal expansion has a digit for each bit after the point.
     """
-    if isinstance(value, Rational) or not isinstance(value, Real):
+    is_double = isinstance(value, float)  # of these there are long lists
+    if not is_double and (isinstance(value, Rational) or not isinstance(value, Real)):
         return write_shortest(value, field)
     try:
         numerator, denominator = value.as_integer_ratio()  # type: ignore[attr-defined]
     except (AttributeError, OverflowError, ValueError):  # no binary number, an infinity, NaN
         raise UnsendableValue(field, _ALLOWED, value) from None
+    if is_double:
+        return f"{numerator}/{denominator}" if denominator > 1 else str(numerator)
     return write_shortest(Fraction(int(numerator), int(denominator)), field)
 
 
@@ -38,15 +41,6 @@ def write_shortest(value: object, field: str) -> str:
     if text is None or len(text) > _MAX_TEXT:
         raise UnsendableValue(field, _ALLOWED, value)
     return text
-
-
-def write_json_number(value: object, field: str) -> str | float:
-    """Return ``value`` as JSON carries it exactly: a double as a number, which is read as the same double, or text."""
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise UnsendableValue(field, _ALLOWED, value)
-        return float(value)
-    return write_exact(value, field)
 
 
 def read_integer(value: object, field: str) -> int:

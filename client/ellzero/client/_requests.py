@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ellzero.client._numbers import read_integer, write_exact, write_json_number, write_shortest
+from ellzero.client._numbers import read_integer, write_exact, write_shortest
 from ellzero.client.errors import UnsendableValue
 from ellzero.core.evidence import is_array, is_several
 
@@ -60,12 +60,12 @@ def make_radii_lists(evidence: str, values: Sequence[Any], p_b: object, **others
     bounds = _list_bounds(p_b)
     same: dict[str, object] = {name: _write(name, value) for name, value in others.items() if value is not None}
     if bounds is None and p_b is not None:
-        same["p_b"] = write_json_number(p_b, "p_b")
-    writer = read_integer if evidence == "count" else write_json_number
+        same["p_b"] = write_exact(p_b, "p_b")
+    writer = read_integer if evidence == "count" else write_exact
     for part in _split(len(values), MAX_LISTED):
         body: dict[str, object] = {**same, evidence: [writer(value, evidence) for value in values[part]]}
         if bounds is not None:
-            body["p_b"] = [write_json_number(bound, "p_b") for bound in bounds[part]]
+            body["p_b"] = [write_exact(bound, "p_b") for bound in bounds[part]]
         content = json.dumps(body, separators=(",", ":")).encode()
         yield Request("POST", RADIUS, {}, {"accept": JSON, "content-type": JSON}, content)
 

@@ -9,7 +9,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, Final
 
@@ -42,6 +42,7 @@ SMALL_D: Final = 1_024
 _QUICK_D = 64
 _QUICK_RADII = 6
 _UNIT = Decimal(1).scaleb(-DIGITS)
+_UP = Context(prec=3, rounding=ROUND_CEILING)
 _TABLE, _TIMES = "paper", "times.json"
 
 
@@ -269,7 +270,7 @@ def _summarize(
                         equal,
                         len(agreeing) - equal,
                         len(at_d) - len(agreeing),
-                        f"{error_bound(noise, d, DIGITS):.2g}",
+                        f"{_UP.plus(error_bound(noise, d, DIGITS)):.2e}",
                         _add_times(at_d),
                         engine_seconds[noise],
                     )

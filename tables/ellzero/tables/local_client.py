@@ -84,7 +84,10 @@ class LocalClient:
         n: int | None = None,
         failure: RationalLike | None = None,
     ) -> RadiusAnswer | RadiiAnswer | RadiiArray:
-        """The certified radius of a probability, optionally with p_b, or of votes; or of each in a list or array."""
+        """The certified radius of a probability, optionally with p_b, or of votes; or of each in a list or array.
+
+        A float p or p_b counts as its exact binary value: 0.9 is a little more than "0.9".
+        """
         noise, d = Discrete(k, alpha), read_dimension(d)
         evidence = read_evidence(p, p_b, count, n, failure)
         values, epsilon = evidence.values, evidence.failure

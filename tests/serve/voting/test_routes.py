@@ -12,6 +12,8 @@ from serve.test_batch import NPY, npy
 from serve.voting_models import X, make_classifier, post
 
 from ellzero.client import Client
+from ellzero.serve.platform.problems import HttpProblem
+from ellzero.serve.voting.request_models import CertifyRequest, parse_voting_body
 from ellzero.smoothing import CertifySettings, DiscreteNoise
 
 
@@ -34,6 +36,14 @@ def test_certificates_over_http_are_those_in_python(voting: Running, folder: Pat
                 assert (theirs.selected, theirs.count, theirs.drawn) == (mine.selected, mine.count, mine.drawn)
                 assert (tuple(theirs.counts), tuple(theirs.selection)) == (mine.counts, mine.selection)
                 assert (theirs.lower_bound, theirs.upper_bound) == (mine.lower_bound, mine.upper_bound)
+
+
+@pytest.mark.parametrize("stopping", ["settled", "staged", "hasty", "anytime", "never"])
+@pytest.mark.parametrize("failure", ["1e-12", "1e-300"])
+def test_no_failure_probability_is_too_small_to_certify_at(voting: Running, stopping: str, failure: str) -> None:
+    with Client(voting.url) as client:
+        (result,) = client.certify("small", X[0], n=1_500, failure=failure, seed=2, stopping=stopping).results
+    assert 0 <= result.lower_bound * result.drawn <= result.count
 
 
 def test_predictions_over_http_are_those_in_python(voting: Running, folder: Path) -> None:
@@ -119,6 +129,7 @@ def test_a_wrong_array_is_one_clear_problem(
         (b"[]", {"content-type": "application/json"}, 422),
         (b'{"model": "small", "n": 5}', {"content-type": "application/json"}, 422),
         (b'{"x": ' + b"[" * 200_000, {"content-type": "application/json"}, 422),
+        (b'{"model": "small", "n": 5, "n": 6, "x": []}', {"content-type": "application/json"}, 422),
         (b"x", {"content-type": "text/plain"}, 415),
         (b"\x93NUMPY", NPY, 422),
     ],
@@ -126,6 +137,15 @@ def test_a_wrong_array_is_one_clear_problem(
 def test_a_malformed_body_is_refused(voting: Running, content: bytes, headers: dict[str, str], status: int) -> None:
     query = "?model=small&n=5" if headers == NPY else ""
     assert httpx2.post(f"{voting.url}/v1/predict{query}", content=content, headers=headers).status_code == status
+
+
+def test_a_key_is_given_once_and_a_number_is_what_it_writes() -> None:
+    """Also beside an input, whose levels are read as doubles."""
+    with pytest.raises(HttpProblem, match="failure is given more than once"):
+        parse_voting_body(CertifyRequest, b'{"model": "m", "failure": "0.1", "x": [[0.5]], "failure": "0.2"}')
+    body = b'{"model": "m", "failure": 0.10000000000000000000001, "alpha": 0.2, "x": [[0.5, 1]]}'
+    request, x = parse_voting_body(CertifyRequest, body)
+    assert (request.failure, request.alpha, x) == ("0.10000000000000000000001", "0.2", [[0.5, 1]])
 
 
 @pytest.mark.parametrize("job", ["0" * 32, "nonsense", "..%2f..%2fetc", "a" * 5_000])

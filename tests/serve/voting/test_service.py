@@ -29,6 +29,7 @@ from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnd
 from ellzero.core.errors import MissingExtra
 from ellzero.serve import ServeSettings, create_app
 from ellzero.smoothing import CertifySettings
+from ellzero.smoothing.sampling.sampling_task import CertifyTask
 
 
 def test_a_long_request_becomes_a_job_with_the_same_result(voting: Running, folder: Path) -> None:
@@ -189,6 +190,17 @@ def test_a_model_that_fails_is_a_problem_with_the_reason(voting: Running, model:
     with Client(voting.url) as client, pytest.raises(ProblemReply, match="the model"):
         client.predict(model, X[0], n=10)
     assert post(voting.url, "predict", model="small", x=X[0].tolist(), n=10).status_code == 200
+
+
+def test_an_error_of_a_stopping_rule_is_not_called_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: CertifyTask) -> None:
+        raise ArithmeticError("it does not add up")
+
+    monkeypatch.setattr(CertifyTask, "_check_votes", fail)
+    add_model(tmp_path)
+    with serving(create_app(ServeSettings(models=str(tmp_path), log_level="error"))) as url:
+        problem = post(url, "certify", model="small", x=X[0].tolist(), n=10, wait=10).json()
+    assert (problem["type"], problem["detail"]) == ("urn:ellzero:problem:internal", "it does not add up")
 
 
 def test_a_job_whose_record_cannot_be_written_is_refused_and_cancelled(tmp_path: Path) -> None:

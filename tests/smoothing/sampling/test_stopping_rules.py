@@ -66,6 +66,25 @@ def test_a_rule_is_finished_exactly_when_no_votes_can_change_the_radius(
     assert rule.is_finished(tally) is (len(ends) == 1)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 10**6),
+    st.data(),
+    st.sampled_from([Fraction("1e-12"), Fraction("1e-100"), Fraction("1e-300"), 1 - Fraction(1, 10**30)]),
+    st.sampled_from([*Stopping]),
+)
+def test_no_rule_fails_at_extreme_failures(n: int, data: st.DataObject, failure: Fraction, stopping: Stopping) -> None:
+    rule = make_rule(DiscreteNoise.of(NOISE), 9, n, failure, stopping, False)
+    sizes = [look.n for look in rule.looks] or [data.draw(st.integers(1, n))]
+    share = data.draw(st.fractions(0, 1))
+    looks = tuple((size - int(size * share), int(size * share)) for size in sizes)
+    tally = Tally(looks[-1], 1, n, looks if rule.looks else ())
+    rule.is_finished(tally)
+    certificate = rule.certify(tally)
+    assert 0 <= certificate.lower < 1
+    assert certificate.radius is None or certificate.lower > 0.49
+
+
 @pytest.mark.filterwarnings("ignore::ellzero.smoothing.UnreachableRadiusWarning")
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 3_000), st.booleans(), st.sampled_from(["staged", "hasty"]))

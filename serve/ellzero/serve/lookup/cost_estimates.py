@@ -1,5 +1,6 @@
 """Estimates of how long work on demand will take. They may refuse work; they never decide a result."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from ellzero.certificates import Discrete, Votes, saturation_bound
 from ellzero.certificates.exact_thresholds import estimate_radii, radius_bound
 from ellzero.certificates.votes import guess_lower_bound
 from ellzero.core.numbers import read_probability
+from ellzero.serve.lookup.written_numbers import Enclosure
 from ellzero.serve.platform.field_types import Exact
 from ellzero.tables.format.rows import DIGITS
 
@@ -26,7 +28,7 @@ _LAST_ROW = 1 - Fraction(1, 10**DIGITS)  # rows end where thresholds round up to
 
 
 class Demand(NamedTuple):
-    """Of a batch: its largest probability below 1, how many are not plain doubles, how many lie beyond all rows."""
+    """Of a batch: its largest probability below 1, how many are looked up one by one, how many lie beyond all rows."""
 
     reach: Fraction
     written: int = 0
@@ -38,12 +40,16 @@ def guess_p(votes: Votes) -> Fraction:
     return Fraction(guess_lower_bound(votes))
 
 
-def measure_demand(values: list[Exact]) -> Demand:
-    """Return the demand of numbers in JSON: those written as text are looked up one by one."""
-    if set(map(type, values)) == {float}:
-        return measure_array_demand(np.array(values))
+def measure_demand(values: Sequence[Exact], enclosure: Enclosure | None) -> Demand:
+    """Return the demand of numbers in JSON: those that doubles do not enclose are looked up one by one."""
+    reach = _ZERO
+    if enclosure is not None:
+        inside = enclosure.inside
+        if inside.any():
+            reach = measure_array_demand(enclosure.high[inside]).reach
+        values = [values[place] for place in np.flatnonzero(~inside).tolist()]
     numbers = {read_probability(value, "p") for value in set(values)} - {Fraction(1)}
-    return Demand(max(numbers, default=_ZERO), len(values), sum(number > _LAST_ROW for number in numbers))
+    return Demand(max({reach, *numbers}), len(values), sum(number > _LAST_ROW for number in numbers))
 
 
 def measure_array_demand(values: NDArray[Any]) -> Demand:

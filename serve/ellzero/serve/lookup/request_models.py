@@ -1,8 +1,9 @@
 """Requests to look something up, as pydantic models."""
 
 from functools import lru_cache
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from ellzero.certificates import Discrete, Votes
@@ -11,6 +12,7 @@ from ellzero.certificates.families.discrete import MAX_K
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.evidence import check_fields, read_evidence
 from ellzero.core.numbers import MAX_DIMENSION
+from ellzero.serve.lookup.written_numbers import JsonNumbers
 from ellzero.serve.platform.field_types import (
     JSON_BODY,
     MAX_VALUES,
@@ -23,7 +25,7 @@ from ellzero.serve.platform.field_types import (
     RequestModel,
 )
 from ellzero.serve.platform.problems import HttpProblem
-from ellzero.serve.platform.requests import parse_json
+from ellzero.serve.platform.requests import parse_json, parse_rounded_json
 from ellzero.tables.lookup.queries import MOST_COMPARED
 
 _SMALL_BODY = 65_536
@@ -169,7 +171,30 @@ def parse_batch(body: bytes) -> RadiiRequest:
     """Parse a JSON body. Large ones are checked before anything is built from them."""
     if len(body) > _SMALL_BODY:
         _check_large(body)
-    return RadiiRequest.model_validate(parse_json(body), context=JSON_BODY)
+    fields = _parse_long_list(body)
+    return RadiiRequest.model_validate(parse_json(body) if fields is None else fields, context=JSON_BODY)
+
+
+def _parse_long_list(body: bytes) -> dict[str, Any] | None:
+    """Parse a body whose only list is p, of JSON numbers; None for any other body.
+
+    Splits the list at its commas, in a fraction of the time that an exact parser of JSON takes.
+    """
+    start, end = body.find(b"["), body.find(b"]") + 1
+    if body.count(b"[") != 1 or end <= start:
+        return None
+    listed, rest = body[start:end], body[:start] + b"[]" + body[end:]
+    try:
+        numbers = parse_rounded_json(listed)
+        if not set(map(type, numbers)) <= {float, int}:
+            return None
+        fields = parse_json(rest)
+    except HttpProblem:  # the general parser says what is wrong
+        return None
+    if not isinstance(fields, dict) or fields.get("p") != []:
+        return None
+    texts = b"".join(listed[1:-1].split()).decode().split(",")
+    return {**fields, "p": JsonNumbers(texts, np.array(numbers, np.float64)) if numbers else []}
 
 
 def _check_large(body: bytes) -> None:

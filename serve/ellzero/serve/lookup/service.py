@@ -5,6 +5,7 @@ Concurrent requests that need the same missing column wait for one computation o
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -17,7 +18,15 @@ from ellzero.certificates import Discrete, Votes
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_probability
-from ellzero.core.schemas import CompareAnswer, PlanAnswer, RadiiAnswer, RadiiArray, RadiusAnswer, TablesAnswer
+from ellzero.core.schemas import (
+    CompareAnswer,
+    PlanAnswer,
+    RadiiAnswer,
+    RadiiArray,
+    RadiusAnswer,
+    TablesAnswer,
+    combine_sources,
+)
 from ellzero.core.text import format_duration
 from ellzero.serve.lookup import cost_estimates
 from ellzero.serve.lookup.cost_estimates import Demand
@@ -29,6 +38,7 @@ from ellzero.serve.lookup.request_models import (
     RadiusRequest,
     ThresholdsRequest,
 )
+from ellzero.serve.lookup.written_numbers import Enclosure, enclose, find_radii
 from ellzero.serve.platform.field_types import MAX_VALUES, Exact
 from ellzero.serve.platform.metrics import Metrics
 from ellzero.serve.platform.problems import HttpProblem
@@ -96,10 +106,12 @@ class LookupService:
             failure = DEFAULT_FAILURE if request.failure is None else request.failure
             await self._ensure_rows_for_counts(noise, np.array(counts), request.n, failure, d)
             return await self.pool.run(queries.answer_counts, self._index, noise, counts, request.n, failure, d)
-        await self._ensure_rows_for_batch(
-            noise, await self.pool.run(cost_estimates.measure_demand, values), len(values), request.p_b, d
-        )
-        return await self.pool.run(queries.answer_list, self._index, noise, values, d, request.p_b)
+        numbers = await self.pool.run(enclose, values) if request.p_b is None else None
+        demand = await self.pool.run(cost_estimates.measure_demand, values, numbers)
+        await self._ensure_rows_for_batch(noise, demand, len(values), request.p_b, d)
+        if numbers is None:
+            return await self.pool.run(queries.answer_list, self._index, noise, values, d, request.p_b)
+        return await self._radii_of_numbers(noise, values, numbers, d)
 
     async def radii_array(self, request: RadiiArrayRequest, values: NDArray[Any]) -> RadiiArray:
         """Return the radii of an array of probabilities or counts."""
@@ -159,6 +171,19 @@ class LookupService:
                 self._check_cost(cost_estimates.radius_seconds(noise, p, d))
             located = await self.pool.run(lambda: index.radius(p, noise, d))
         return located
+
+    async def _radii_of_numbers(self, noise: Discrete, values: list[Exact], numbers: Enclosure, d: int) -> RadiiAnswer:
+        """Return the radii of enclosed numbers; those that doubles do not decide are looked up exactly."""
+        radii, undecided, source = await self.pool.run(find_radii, self._index, noise, d, numbers)
+        answer = RadiiAnswer(radii=radii, source=source, k=noise.k, alpha=str(noise.alpha), d=d)
+        if not undecided:
+            return answer
+        close = [values[place] for place in undecided]
+        self._check_cost(cost_estimates.numbers_seconds(len(set(close))))
+        exact = await self.pool.run(queries.answer_list, self._index, noise, close, d)
+        for place, radius in zip(undecided, exact.radii, strict=True):
+            answer.radii[place] = radius
+        return replace(answer, source=combine_sources((source, exact.source)))
 
     async def _ensure_rows(self, noise: Discrete, p: Fraction, d: int) -> None:
         """Compute the rows that p needs unless they are cached; all rows if they cannot decide it."""

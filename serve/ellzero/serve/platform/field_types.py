@@ -1,7 +1,8 @@
 """Field types of requests: each value is read exactly, and OpenAPI states what is allowed.
 
 Values are read by the same functions as everywhere else in ellzero, so the service allows what the library allows. In a
-query every value is text. In a JSON body an integer is a JSON integer, and a number may be a JSON number or text.
+query every value is text. In a JSON body an integer is a JSON integer, and a number may be a JSON number or text: both
+stand for exactly what is written.
 """
 
 import re
@@ -30,6 +31,18 @@ _NUMBER_TEXT = {
     "maxLength": MAX_CHARACTERS,
     "pattern": r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[0-9]+/[0-9]+$",
 }
+
+
+class JsonNumber(str):
+    """The text of a JSON number that has a point or an exponent. It stands for the decimal that it writes.
+
+    A type of its own, so that no number is taken for text where text is expected.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class _FieldType(ABC):
@@ -72,11 +85,11 @@ class NumberField(_FieldType):
 
     ends_included: bool = True
 
-    def read(self, value: Any, info: ValidationInfo) -> str | float | int:
-        if type(value) is str and len(value) <= MAX_CHARACTERS:
+    def read(self, value: Any, info: ValidationInfo) -> str | int:
+        if isinstance(value, str) and len(value) <= MAX_CHARACTERS:
+            return str(value)  # of a JSON number, its text
+        if type(value) is int:
             return value
-        if type(value) in (float, int):
-            return value  # type: ignore[no-any-return]
         raise InvalidInput(str(info.field_name), _NUMBER, value)
 
     def schema(self) -> JsonSchemaValue:
@@ -88,7 +101,7 @@ class NumberField(_FieldType):
 class ListField(_FieldType):
     """A list of 1 to 1,000,000 values; with ``or_one`` a single value is allowed too.
 
-    Of a plain list of floats or integers only the types are checked here: the index checks all values at once.
+    Of plain lists of texts or integers only types and lengths are checked here: the index checks all values at once.
     """
 
     item: IntegerField | NumberField
@@ -101,8 +114,8 @@ class ListField(_FieldType):
             raise InvalidInput(str(info.field_name), "a list", value)
         if not 1 <= len(value) <= MAX_VALUES:
             raise InvalidInput(str(info.field_name), f"a list of 1 to {MAX_VALUES:,} values", f"{len(value)} values")
-        plain = float if isinstance(self.item, NumberField) else int
-        if set(map(type, value)) == {plain}:
+        plain = str if isinstance(self.item, NumberField) else int
+        if set(map(type, value)) == {plain} and (plain is int or max(map(len, value)) <= MAX_CHARACTERS):
             return value
         return [self.item.read(one, info) for one in value]
 
@@ -158,7 +171,7 @@ class FlagField(_FieldType):
         return {"type": "boolean"}
 
 
-Exact: TypeAlias = str | float | int
+Exact: TypeAlias = str | int
 """A number as it was written."""
 N = Annotated[int, IntegerField(1, MAX_VOTES), Field(description="Total number of votes.")]
 Failure = Annotated[

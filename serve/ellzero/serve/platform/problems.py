@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import Problem
+from ellzero.serve.platform.field_types import JsonNumber
 from ellzero.serve.platform.responses import JsonResponse
 
 _TITLES = {
@@ -121,6 +122,8 @@ def _make_validation_problem(first: Mapping[str, Any]) -> HttpProblem:
 
 def _show(value: object) -> Any:
     """Return the value as JSON has it, or as text; long text is cut."""
+    if isinstance(value, JsonNumber) and len(value) <= 80:
+        return orjson.Fragment(str(value))
     if isinstance(value, bool | int | float | str) or value is None:
         try:
             orjson.dumps(value)

@@ -1,5 +1,6 @@
 """Reading requests: query strings, bodies of JSON or `.npy`, and what the client accepts."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal
 from urllib.parse import unquote_plus
@@ -11,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ellzero.core.npy import read_npy
+from ellzero.serve.platform.field_types import JsonNumber
 from ellzero.serve.platform.problems import HttpProblem, make_problem
 from ellzero.serve.platform.responses import JSON, NPY
 
@@ -38,8 +40,7 @@ def parse_query(query: bytes) -> dict[str, str]:
                 raise ValueError(part)
             name = unquote_plus(name, errors="strict")
             if name in parameters:
-                shown = name[:80]
-                raise HttpProblem(422, f"{shown} is given more than once", field=shown, allowed="given once")
+                raise _given_twice(name)
             parameters[name] = unquote_plus(value, errors="strict")
     except ValueError:
         raise HttpProblem(400, "the query is not made of name=value pairs in UTF-8") from None
@@ -69,7 +70,16 @@ async def read_body(request: Request) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse a JSON body."""
+    """Parse a JSON body exactly: numbers that are no integers are `JsonNumber`, and no object has a key twice."""
+    parse_rounded_json(body)  # is stricter than Python's parser, and says more clearly what is wrong
+    try:
+        return json.loads(body.decode(), parse_float=JsonNumber, object_pairs_hook=_make_object)
+    except (ValueError, RecursionError):
+        raise HttpProblem(400, "the body has an integer of thousands of digits, or is nested too deeply") from None
+
+
+def parse_rounded_json(body: bytes) -> Any:
+    """Parse a JSON body fast: numbers that are no integers become doubles, and of a key given twice the last counts."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -97,6 +107,20 @@ def choose_media_type(accept: str | None, offered: Sequence[str]) -> str:
 def accepts_coding(accept: str, coding: str) -> bool:
     """Return whether an Accept-Encoding header allows a coding, by name or by "*"; a quality of 0 refuses it."""
     return _quality((coding, "*"), [_parse_range(part) for part in accept.split(",")]) > 0
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise _given_twice(name)
+        fields[name] = value
+    return fields
+
+
+def _given_twice(name: str) -> HttpProblem:
+    shown = name[:80]
+    return HttpProblem(422, f"{shown} is given more than once", field=shown, allowed="given once")
 
 
 def _parse_range(part: str) -> tuple[str, float]:

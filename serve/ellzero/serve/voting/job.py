@@ -65,8 +65,14 @@ class VotingJob:
         """Return whether it ended because the service did."""
         from ellzero.smoothing.errors import SchedulerClosed
 
-        ended = [future for future in self.futures if future.done() and not future.cancelled()]
-        return any(isinstance(future.exception(), SchedulerClosed) for future in ended)
+        return self._ended_by(SchedulerClosed)
+
+    @property
+    def failed_in_model(self) -> bool:
+        """Return whether it ended because the model failed, rather than anything of ellzero's own."""
+        from ellzero.smoothing.errors import ModelFailed
+
+        return self._ended_by(ModelFailed)
 
     def cancel(self) -> None:
         """Take no more votes."""
@@ -103,6 +109,10 @@ class VotingJob:
         if isinstance(answer, CertifyAnswer):
             return replace(report, certificate=answer)
         return replace(report, prediction=answer)
+
+    def _ended_by(self, kind: type[Exception]) -> bool:
+        ended = [future for future in self.futures if future.done() and not future.cancelled()]
+        return any(isinstance(future.exception(), kind) for future in ended)
 
     def _estimate_seconds_left(self, votes: int) -> float | None:
         """Estimate the time for so many votes; other requests share the model meanwhile."""

@@ -21,7 +21,7 @@ from ellzero.serve.platform.field_types import (
     TextField,
 )
 from ellzero.serve.platform.problems import HttpProblem
-from ellzero.serve.platform.requests import parse_json
+from ellzero.serve.platform.requests import parse_json, parse_rounded_json
 
 V = TypeVar("V", bound="VotingRequest")
 
@@ -130,12 +130,15 @@ def parse_voting_body(model: type[V], body: bytes) -> tuple[V, list[Any]]:
     if body.count(b"[") > _MAX_LISTS or body.count(b",") > _MAX_NUMBERS:
         allowed = f"an array of at most {_MAX_NUMBERS:,} numbers; send larger ones as .npy"
         raise HttpProblem(422, f"x must be {allowed}", field="x", allowed=allowed)
-    fields = parse_json(body)
+    fields = parse_rounded_json(body)
     if not isinstance(fields, dict):
         raise HttpProblem(422, "the body must be a JSON object", field="body", allowed="an object")
     if "x" not in fields:
         raise HttpProblem(422, "x is missing", field="x", value=None, allowed="given")
-    x = fields.pop("x")
+    x = fields.pop("x")  # levels, of which doubles are as good as decimals
+    if float in map(type, fields.values()) or body.count(b":") > len(fields) + 1:  # a key twice has two colons
+        fields = parse_json(body)
+        del fields["x"]
     if not isinstance(x, list):
         raise InvalidInput("x", "an array of numbers", x)
     return model.model_validate(fields, context=JSON_BODY), x

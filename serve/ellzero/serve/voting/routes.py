@@ -141,7 +141,8 @@ def make_voting_router(service: VotingService, trees: TreeService, pool: ThreadP
         if job.closed_by_shutdown:
             raise HttpProblem(503, "the service is shutting down", headers={"retry-after": "5"})
         if state != "done":
-            raise HttpProblem(500, reason or "the votes could not be taken", "model-failed")
+            kind = "model-failed" if job.failed_in_model else None
+            raise HttpProblem(500, reason or "the votes could not be taken", kind)
         return JsonResponse(job.result())
 
     async def read_input(model: type[V], request: Request) -> tuple[V, Any]:
