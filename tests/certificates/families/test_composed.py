@@ -91,6 +91,12 @@ def test_too_many_ways_to_divide_a_budget_are_refused() -> None:
         threshold(Total(Sparse("0.1", "0.2")), 10**12)
 
 
+def test_many_columns_that_can_be_chosen_in_few_ways_are_not_refused() -> None:
+    assert _count_splits(10**6, [10**6, 1]) == 2
+    assert _count_splits(4 * 10**5, [2 * 10**5, 2 * 10**5]) == 1
+    assert _count_splits(7, [3, 3]) == 0
+
+
 def test_members_of_a_joint_budget_are_struck_together() -> None:
     graph = Joint(edges=Sparse("0.01", "0.6"), attributes=Sparse("0.001", "0.8"))
     assert threshold(graph, {"edges": {"add": 2}}) == threshold(Sparse("0.01", "0.6"), {"add": 2})
@@ -130,7 +136,7 @@ def test_long_lists_are_read_as_they_are() -> None:
     assert len(list(regions(listed, 1))) > 900
 
 
-@pytest.mark.parametrize("lists", [[], [[]], [[(1, 2)]], [[(-1, -1)]], [[(0.5, 0.5)]]])
+@pytest.mark.parametrize("lists", [[], [[]], [[(1, 2)]], [[(-1, -1)]], [[(0.5, 0.5)]], [[(True, True)]]])
 def test_lists_without_distributions_are_refused(lists: object) -> None:
     with pytest.raises(InvalidInput, match="^regions must be"):
         RegionList(lists)  # type: ignore[arg-type]
