@@ -223,6 +223,14 @@ def test_limits_far_beyond_what_is_certified_cost_nothing() -> None:
     assert len(read(family, found)) == 7
 
 
+def test_kinds_of_change_that_are_not_of_interest_cost_nothing() -> None:
+    many = Joint(**{f"m{i}": Sparse("0.1", "0.2") for i in range(300)})
+    limits = {f"m{i}": {"add": 1} for i in range(300)}
+    assert certified(many, "0.8", limits) == (many.write_budget((0,) * 600),)
+    with pytest.raises(InvalidInput, match="^limits must be above 0 for at most 500 kinds of change"):
+        certified(many, "0.8", {f"m{i}": {"add": 1, "delete": 1} for i in range(300)})
+
+
 @given(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)), max_size=8))
 def test_any_down_set_is_found(corners: set[Counts]) -> None:
     most = (3, 4, 2)

@@ -31,6 +31,7 @@ CertifiedBudgets: TypeAlias = int | tuple[Budget, ...] | None
 """For one kind of change the largest number, for several the largest budgets, ascending; None to abstain."""
 
 MAX_TOP_K = 1_000
+_MOST_KINDS = 500  # of change, in one staircase
 
 
 @dataclass(frozen=True)
@@ -130,34 +131,42 @@ def find_staircase(certifies: Callable[[Counts], bool], most: Counts) -> list[Co
     Nothing is tested far beyond what holds, however large ``most`` is: large budgets take long. And what counts most
     is not how far the staircase goes but how many steps it has.
     """
-    longest = max(range(len(most)), key=most.__getitem__)
-    order = [axis for axis in range(len(most)) if axis != longest] + [longest]
+    kinds = sorted((axis for axis, limit in enumerate(most) if limit), key=most.__getitem__)  # the longest is last
+    if len(kinds) > _MOST_KINDS:
+        raise InvalidInput("limits", f"above 0 for at most {_MOST_KINDS} kinds of change", len(kinds))
+
+    def spread(chosen: Counts) -> Counts:
+        counts = dict(zip(kinds, chosen, strict=True))
+        return tuple(counts.get(axis, 0) for axis in range(len(most)))
 
     @cache
-    def holds(arranged: Counts) -> bool:
-        return certifies(tuple(count for _, count in sorted(zip(order, arranged, strict=True))))
+    def holds(chosen: Counts) -> bool:
+        return certifies(spread(chosen))
 
-    edge = _find_edge(holds, tuple(most[axis] for axis in order), from_top=False)
-    return sorted(tuple(count for _, count in sorted(zip(order, corner, strict=True))) for corner in edge)
+    if not kinds:
+        return [most] if holds(()) else []
+    return sorted(map(spread, _find_edge(holds, (), tuple(most[axis] for axis in kinds), from_top=False)))
 
 
-def _find_edge(holds: Callable[[Counts], bool], most: Counts, *, from_top: bool) -> list[Counts]:
-    """`find_staircase` with its last count searched, and the others walked; ``from_top`` if about ``most`` holds.
+def _find_edge(holds: Callable[[Counts], bool], before: Counts, most: Counts, *, from_top: bool) -> list[Counts]:
+    """The largest counts within ``most`` that hold after those ``before``. The last one is searched, and the others are
+    walked; ``from_top`` if about ``most`` holds.
 
     The edge for one number of the first kind of change is the edge for the next ones too, as long as all of it holds
     there: how long is searched by doubling. Beyond, it is searched within the edge before.
     """
     limit, *rest = most
     if not rest:
-        last = last_true_near(lambda count: holds((count,)), limit if from_top else 0, -1, limit)
+        last = last_true_near(lambda count: holds((*before, count)), limit if from_top else 0, -1, limit)
         return [(last,)] if last >= 0 else []
     corners: list[Counts] = []
     first, within = 0, tuple(rest)
-    while first <= limit:
-        edge = _find_edge(lambda others, first=first: holds((first, *others)), within, from_top=from_top)  # type: ignore[misc]
-        if not edge:
-            break
-        last = last_true(lambda count, edge=edge: all(holds((count, *each)) for each in edge), first, limit)  # type: ignore[misc]
+    while first <= limit and (edge := _find_edge(holds, (*before, first), within, from_top=from_top)):
+
+        def all_hold(count: int, edge: list[Counts] = edge) -> bool:
+            return all(holds((*before, count, *each)) for each in edge)
+
+        last = last_true(all_hold, first, limit)
         kept = set(edge)  # what holds here with more changes of the first kind is no corner
         corners = [corner for corner in corners if corner[1:] not in kept] + [(last, *each) for each in edge]
         first, within, from_top = last + 1, tuple(map(max, zip(*edge, strict=True))), True

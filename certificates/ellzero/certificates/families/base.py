@@ -6,7 +6,7 @@ certify, and docs/families.md how to add a family.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, fields
+from dataclasses import Field, fields, is_dataclass
 from fractions import Fraction
 from itertools import islice
 from typing import Any, ClassVar, TypeAlias
@@ -105,11 +105,13 @@ class Family(ABC):
 
     def describe(self) -> dict[str, Any]:
         """The family and its exact parameters, as files, tables and requests state them; `make_family` reads it."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        if not is_dataclass(self):
+            raise InvalidInput("family", "a dataclass, whose fields are its parameters", self)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {"family": self.name} | {name: _write(value) for name, value in values.items()}
 
     def __repr__(self) -> str:
-        parameters: tuple[Field[Any], ...] = fields(self)  # type: ignore[arg-type]
+        parameters: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         return f"{type(self).__name__}({', '.join(f'{each.name}={self._show(each.name)}' for each in parameters)})"
 
     def _show(self, field: str) -> str:

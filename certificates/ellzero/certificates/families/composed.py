@@ -92,15 +92,18 @@ class Grouped(Family):
         if not pairs:
             raise InvalidInput("members", "at least one family with its number of columns", [])
         together: dict[Family, int] = {}
-        for family, columns in pairs:
+        for place, (family, columns) in enumerate(pairs):
+            field = f"members[{place}].columns"
             if not isinstance(family, Family) or len(family.axes) != 1:
                 raise InvalidInput("members", _GROUPED, family)
             (most,) = family.most
             if most is not None and columns != most:
-                raise InvalidInput("columns", f"{most}, all that {family} has", columns)
+                raise InvalidInput(field, f"{most}, all that {family} has", columns)
             if most is None and not family.is_by_coordinate:
                 raise InvalidInput("members", "families whose changes are of columns; Joint takes edits too", family)
-            columns = read_integer(columns, "columns", 1)
+            columns = read_integer(columns, field, 1)
+            if type(family).__hash__ is None:
+                raise InvalidInput("members", "families that can be told apart, such as frozen dataclasses", family)
             if most is None and family in together:
                 together[family] += columns
             elif family in together:
