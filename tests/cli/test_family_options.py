@@ -111,7 +111,12 @@ def test_a_mistake_is_one_line(ellzero: Ellzero, tmp_path: Path, line: str, mess
     check_mistake(ellzero(line.format(tmp=tmp_path)), message.format(tmp=tmp_path))
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.toml", "= 1"), ("a.json", "[" * 100_000)])
+TWICE = '{"family": "mask", "m": "0.9", "m": "0.5"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.json", "{"), ("a.toml", "= 1"), ("a.json", "[" * 100_000), ("a.json", TWICE)]
+)
 def test_a_file_that_cannot_be_read_is_named(ellzero: Ellzero, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     code, out, err = ellzero(f"thresholds --family {tmp_path}/{name} --r 1")

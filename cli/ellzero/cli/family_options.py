@@ -87,10 +87,19 @@ def _read_file(path: Path) -> Family:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise click.UsageError(f"--family: {path}: {reason}") from None
     try:
-        description = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        description = json.loads(text, object_pairs_hook=_read_keys) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadResults(str(path), f"is no {path.suffix[1:].upper()}: {error}") from None
     return make_family(description, path.name)
+
+
+def _read_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. Of members with one name Python would keep the last, and certify without the others."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is named twice")
+    return entries
 
 
 def _option(parameter: str) -> str:
