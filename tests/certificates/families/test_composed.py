@@ -1,7 +1,9 @@
 """Families of families, and lists of regions."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, strategies as st
@@ -9,6 +11,7 @@ from oracles.families import parameters
 
 from ellzero.certificates import (
     Ablation,
+    Block,
     Deletion,
     Discrete,
     Grouped,
@@ -16,6 +19,7 @@ from ellzero.certificates import (
     Joint,
     Mask,
     RegionList,
+    SingleBlock,
     Sparse,
     SparseLevels,
     Total,
@@ -26,6 +30,19 @@ from ellzero.certificates import (
 from ellzero.certificates.families.composed import _count_splits, split_budget
 
 HALF = Fraction(1, 2)
+
+
+class Plain(SingleBlock):
+    """A family that is no dataclass."""
+
+    name = "plain"
+    block = Block([("0.8", "0.2"), ("0.2", "0.8")])
+
+
+@dataclass
+class Unhashable(SingleBlock):
+    name: ClassVar[str] = "unhashable"
+    block: ClassVar[Block] = Block([("0.8", "0.2"), ("0.2", "0.8")])
 
 
 @given(parameters(), st.integers(1, 4), st.integers(1, 4), st.data())
@@ -157,6 +174,9 @@ def test_lists_without_distributions_are_refused(lists: object) -> None:
         lambda: Joint(**{"": Mask("0.5")}),
         lambda: Joint(**{"a=b": Mask("0.5")}),
         lambda: Grouped([("mask", 1)]),  # type: ignore[list-item]
+        lambda: Grouped([(Unhashable(), 1)]),
+        lambda: Plain().describe(),
+        lambda: threshold(Plain(), {"edit": 1}),
     ],
 )
 def test_bad_members_are_refused(make: object) -> None:
