@@ -17,6 +17,7 @@ from ellzero.certificates import (
     InvalidInput,
     Joint,
     Mask,
+    RegionList,
     Sparse,
     Total,
     Votes,
@@ -27,6 +28,8 @@ from ellzero.certificates import (
     plan_looks,
     radius,
     radius_from_votes,
+    regions,
+    rho,
     staged_certified,
     staged_radius,
     threshold,
@@ -36,6 +39,18 @@ from ellzero.certificates.families.base import Counts
 
 GRAPH = Joint(edges=Sparse("0.01", "0.6"), attributes=Sparse("0.001", "0.8"))
 GRAPH_LIMITS = {"edges": {"add": 3, "delete": 6}, "attributes": {"add": 3, "delete": 6}}
+
+
+WORDS = Sparse("0.01", "0.6")
+
+
+def crowd(size: int) -> Joint:
+    """Families whose ratios have nothing in common."""
+    return Joint(**{f"m{i}": Sparse(Fraction(i + 1, 1_000 + 7 * i), Fraction(3 * i + 2, 100 + i)) for i in range(size)})
+
+
+def staircase_of(size: int) -> RegionList:
+    return RegionList([[(i + 1, size - i) for i in range(size)]])
 
 
 @st.composite
@@ -208,6 +223,14 @@ def test_limits_far_beyond_what_is_certified_cost_nothing() -> None:
     assert len(read(family, found)) == 7
 
 
+def test_kinds_of_change_that_are_not_of_interest_cost_nothing() -> None:
+    many = Joint(**{f"m{i}": Sparse("0.1", "0.2") for i in range(300)})
+    limits = {f"m{i}": {"add": 1} for i in range(300)}
+    assert certified(many, "0.8", limits) == (many.write_budget((0,) * 600),)
+    with pytest.raises(InvalidInput, match="^limits must be above 0 for at most 500 kinds of change"):
+        certified(many, "0.8", {f"m{i}": {"add": 1, "delete": 1} for i in range(300)})
+
+
 @given(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)), max_size=8))
 def test_any_down_set_is_found(corners: set[Counts]) -> None:
     most = (3, 4, 2)
@@ -264,3 +287,35 @@ def test_certainty_is_decided_at_once_however_many_changes_there_may_be() -> Non
     words = Sparse("0.01", "0.6")
     assert certified(words, 1, {"add": 100, "delete": 10**9}) == ({"add": 100, "delete": 10**9},)
     assert certified(Total(words), 1, 500) == 500
+    assert certified(words, 1, {"add": 10**9, "delete": 10**9}) == ({"add": 10**9, "delete": 10**9},)
+    assert certified(Mask("0.9999999999"), 1, 10**9) == 10**9
+    assert certified(Mask("0.9999999999"), 1, 10**10) == 6_931_471_805  # as log 2/−log m says
+
+
+def test_noise_that_hides_everything_certifies_any_limits_at_once() -> None:
+    flat = Sparse("0.4", "0.6")
+    limits = {"add": 10**9, "delete": 10**9}
+    assert certified(flat, "0.9", limits) == (limits,)
+    both = certified(Joint(words=flat, pixels=Mask("0.9")), "0.9", {"words": limits, "pixels": 10**9})
+    assert both == ({"words": limits, "pixels": 4},)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: threshold(crowd(4), {name: {"add": 100, "delete": 100} for name in crowd(4).describe()["members"]}),
+        lambda: threshold(crowd(10), {name: {"add": 5, "delete": 5} for name in crowd(10).describe()["members"]}),
+        lambda: certified(Joint(a=Total(WORDS), b=Total(WORDS)), 1, {"a": 5_000, "b": 5_000}),
+        lambda: threshold(Joint(a=Total(WORDS), b=Total(WORDS)), {"a": 5_000, "b": 5_000}),
+        lambda: threshold(Ablation(2**31 - 1, 2**30), 2**30 - 7),
+        lambda: rho(Discrete(1, "0.8"), 10**12, "0.9"),
+        lambda: regions(Discrete(1, "0.8"), 10**30),
+        lambda: threshold(Mask("0.9999999999"), 10**9),
+        lambda: threshold(Joint(a=staircase_of(1_000), b=staircase_of(1_001)), {"a": 1, "b": 1}),
+        lambda: threshold(Joint(a=staircase_of(10**5), b=WORDS), {"a": 1, "b": {"add": 2}}),
+    ],
+)
+def test_products_that_no_memory_holds_are_refused_before_they_are_begun(call: object) -> None:
+    """FLINT and GMP end the process where memory does."""
+    with pytest.raises(InvalidInput, match=r"^budget must be (of|one that)"):
+        list(call())  # type: ignore[operator]

@@ -61,6 +61,16 @@ def test_later_looks_never_take_back_what_an_earlier_one_certified() -> None:
     assert radius_from_votes(noise, Votes(counts[-1], 1_000, "0.001"), 784) == 0
 
 
+def test_shares_that_are_floats_are_read_exactly() -> None:
+    assert plan_looks(1_000, "0.001", 0.9) == plan_looks(1_000, "0.001")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("share", [0, 1, "x", True, None, float("nan")])
+def test_shares_that_are_none_are_refused(share: object) -> None:
+    with pytest.raises(InvalidInput, match="^last_share must be"):
+        plan_looks(1_000, "0.001", share)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("counts", [[], [36] * 9, [37], [36, 35], [30, 37], [-1], [True]])
 def test_counts_that_are_not_those_of_the_looks_are_refused(counts: list[int]) -> None:
     with pytest.raises(InvalidInput, match="count"):

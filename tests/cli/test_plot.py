@@ -93,6 +93,7 @@ def test_the_edge_that_is_drawn_is_that_of_the_certified_budgets(
     ("line", "message"),
     [
         ("plot budgets --family mask --m 0.5 --limits 0", "--limits must be above 0 for one or two kinds of change"),
+        ("plot budgets --family mask --m 0.5 --limits 1001", "--limits must be at most 1,000 of each kind of change"),
         ("plot budgets --family mask --m 0.5 --limits 3 --p 2", "--p must be a number from 0 to 1; got '2'"),
         ("plot budgets --family mask --m 0.5", "Missing option '--limits'"),
         ("plot thresholds --alpha 0.8", "Missing option '--k'. The noise discrete has --k and --alpha."),

@@ -12,11 +12,12 @@ from math import inf, nextafter, prod
 from typing import Literal, TypeVar
 
 from ellzero.certificates import exact_thresholds, neyman_pearson
+from ellzero.certificates._balls import Undecided, ball, decide, sign
 from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.lee2019 import paper_threshold
 from ellzero.certificates.neyman_pearson import Mass, Region
-from ellzero.certificates.products import Products
+from ellzero.certificates.products import Perturbation, Products
 from ellzero.certificates.rounding import Ceiling, Row
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import (
@@ -32,6 +33,7 @@ Method = Literal["engine", "paper"]
 B = TypeVar("B", bound=Budget)
 
 HALF = Fraction(1, 2)
+_LEAST_BITS, _MOST_BITS = 64, 512
 
 
 def regions(family: Family, budget: Budget) -> Iterator[Region]:
@@ -149,12 +151,26 @@ def row_of_counts(family: Family, counts: Counts, q: Fraction, digits: int, prod
     return Row(Ceiling(*max(ceilings)), max(doubles))
 
 
-def rho_at_one(family: Family, counts: Counts) -> Fraction:
-    """ρ(1) for a budget that was read before: how much of what x̄ shows x may show too. Without any product."""
-    return min(
-        prod((block.common_mass**count for block, count in perturbation), start=Fraction(1))
-        for perturbation in family.perturbations(counts)
-    )
+def exceeds_at_one(family: Family, counts: Counts, q: Fraction) -> bool:
+    """ρ(1) > q > 0, the rule for p = 1, for a budget that was read before: without any product of regions.
+
+    ρ(1) is how much of what x̄ shows x may show too: a product of powers, so that logarithms decide.
+    """
+    return all(_common_mass_exceeds(perturbation, q) for perturbation in family.list_perturbations(counts))
+
+
+def _common_mass_exceeds(perturbation: Perturbation, q: Fraction) -> bool:
+    powers = [(block.common_mass, count) for block, count in perturbation if block.common_mass < 1]
+    if any(mass == 0 for mass, _ in powers):
+        return False
+
+    def attempt(bits: int) -> int:
+        return sign(sum((count * ball(mass).log() for mass, count in powers), start=-ball(q).log()))
+
+    try:
+        return decide(attempt, _LEAST_BITS, _MOST_BITS) > 0
+    except Undecided:  # equal, almost certainly
+        return prod((mass**count for mass, count in powers), start=Fraction(1)) > q
 
 
 def inverse_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> Fraction:

@@ -8,19 +8,20 @@ which is within another. None means that not even the empty budget is certified:
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import inf, nextafter
 from typing import TypeAlias
 
 from ellzero.certificates import neyman_pearson
 from ellzero.certificates.binomial_tails import SuccessProbability, compare_tail
-from ellzero.certificates.budget_thresholds import HALF, exceeds, inverse_of_counts, rho_at_one
+from ellzero.certificates.budget_thresholds import HALF, exceeds, exceeds_at_one, inverse_of_counts
 from ellzero.certificates.confidence_sequence import anytime_lower_bound, anytime_radius, excludes
 from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.looks import LAST_SHARE, read_looks, staged_radius
 from ellzero.certificates.products import Products
 from ellzero.certificates.radii import radius
-from ellzero.certificates.search import last_true_near
+from ellzero.certificates.search import last_true, last_true_near
 from ellzero.certificates.votes import Votes, lower_bound, radius_from_votes
 from ellzero.core.conventions import DEFAULT_FAILURE
 from ellzero.core.errors import InvalidInput
@@ -30,6 +31,7 @@ CertifiedBudgets: TypeAlias = int | tuple[Budget, ...] | None
 """For one kind of change the largest number, for several the largest budgets, ascending; None to abstain."""
 
 MAX_TOP_K = 1_000
+_MOST_KINDS = 500  # of change, in one staircase
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def certified(
         return radius(noise, top, most[0], second)
     target = Fraction(1, k + 1)
     if top == 1:  # both rules say this then, of any budget at no cost
-        return _find_budgets(family, most, lambda counts: rho_at_one(family, counts) > target)
+        return _find_budgets(family, most, lambda counts: exceeds_at_one(family, counts, target))
     products = Products()
     if second is None:
         return _find_budgets(family, most, lambda counts: exceeds(family, counts, top, target, products))
@@ -127,39 +129,49 @@ def staged_certified(
 def find_staircase(certifies: Callable[[Counts], bool], most: Counts) -> list[Counts]:
     """The largest counts within ``most`` for which the condition holds, ascending; it holds for a down-set.
 
-    For each choice of all counts but one, the largest of that one is at most what it is with one change less elsewhere,
-    and mostly the same: so it is searched from there, and the condition is tested about once for each choice. ``most``
-    may be far beyond what is certified, and large budgets take long: the first choice is searched from 0, and the
-    others are reached from choices that hold.
+    Nothing is tested far beyond what holds, however large ``most`` is: large budgets take long. And what counts most
+    is not how far the staircase goes but how many steps it has.
     """
-    longest = max(range(len(most)), key=most.__getitem__)
-    others = [axis for axis in range(len(most)) if axis != longest]
+    kinds = sorted((axis for axis, limit in enumerate(most) if limit), key=most.__getitem__)  # the longest is last
+    if len(kinds) > _MOST_KINDS:
+        raise InvalidInput("limits", f"above 0 for at most {_MOST_KINDS} kinds of change", len(kinds))
 
-    def join(short: Counts, last: int) -> Counts:
-        return (*short[:longest], last, *short[longest:])
+    def spread(chosen: Counts) -> Counts:
+        counts = dict(zip(kinds, chosen, strict=True))
+        return tuple(counts.get(axis, 0) for axis in range(len(most)))
 
-    start = (0,) * len(others)
-    limits = tuple(most[axis] for axis in others)
-    largest: dict[Counts, int] = {}
-    waiting = {start: None}  # in the order of their sums, so that all smaller ones come before
-    while waiting:
-        following: dict[Counts, None] = {}
-        for short in waiting:
-            before = [largest.get(smaller, -1) for smaller in _neighbours(short, -1) if min(smaller) >= 0]
-            bound = min(before, default=most[longest])
-            guess = bound if before else 0
-            last = last_true_near(lambda each, short=short: certifies(join(short, each)), guess, -1, bound)  # type: ignore[misc]
-            if last >= 0:
-                largest[short] = last
-                for beyond in _neighbours(short, 1):
-                    if all(count <= limit for count, limit in zip(beyond, limits, strict=True)):
-                        following[beyond] = None
-        waiting = following
-    return sorted(
-        join(short, last)
-        for short, last in largest.items()
-        if all(largest.get(beyond, -1) < last for beyond in _neighbours(short, 1))
-    )
+    @cache
+    def holds(chosen: Counts) -> bool:
+        return certifies(spread(chosen))
+
+    if not kinds:
+        return [most] if holds(()) else []
+    return sorted(map(spread, _find_edge(holds, (), tuple(most[axis] for axis in kinds), from_top=False)))
+
+
+def _find_edge(holds: Callable[[Counts], bool], before: Counts, most: Counts, *, from_top: bool) -> list[Counts]:
+    """The largest counts within ``most`` that hold after those ``before``. The last one is searched, and the others are
+    walked; ``from_top`` if about ``most`` holds.
+
+    The edge for one number of the first kind of change is the edge for the next ones too, as long as all of it holds
+    there: how long is searched by doubling. Beyond, it is searched within the edge before.
+    """
+    limit, *rest = most
+    if not rest:
+        last = last_true_near(lambda count: holds((*before, count)), limit if from_top else 0, -1, limit)
+        return [(last,)] if last >= 0 else []
+    corners: list[Counts] = []
+    first, within = 0, tuple(rest)
+    while first <= limit and (edge := _find_edge(holds, (*before, first), within, from_top=from_top)):
+
+        def all_hold(count: int, edge: list[Counts] = edge) -> bool:
+            return all(holds((*before, count, *each)) for each in edge)
+
+        last = last_true(all_hold, first, limit)
+        kept = set(edge)  # what holds here with more changes of the first kind is no corner
+        corners = [corner for corner in corners if corner[1:] not in kept] + [(last, *each) for each in edge]
+        first, within, from_top = last + 1, tuple(map(max, zip(*edge, strict=True))), True
+    return corners
 
 
 def _discrete(family: Family, most: Counts, k: int) -> Discrete | None:
@@ -168,10 +180,6 @@ def _discrete(family: Family, most: Counts, k: int) -> Discrete | None:
         return None
     read_dimension(most[0])
     return family
-
-
-def _neighbours(counts: Counts, step: int) -> list[Counts]:
-    return [(*counts[:place], counts[place] + step, *counts[place + 1 :]) for place in range(len(counts))]
 
 
 def _find_budgets(family: Family, most: Counts, certifies: Callable[[Counts], bool]) -> CertifiedBudgets:

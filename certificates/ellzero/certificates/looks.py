@@ -43,9 +43,7 @@ def plan_looks(n: int, failure: RationalLike = DEFAULT_FAILURE, last_share: Frac
     >>> [look.n for look in plan_looks(100)]
     [36, 42, 49, 57, 66, 76, 87, 100]
     """
-    epsilon, counts = read_failure(failure), [check_n(n)]
-    if not 0 < last_share < 1:
-        raise InvalidInput("last_share", "a share strictly between 0 and 1", last_share)
+    epsilon, counts, last_share = read_failure(failure), [check_n(n)], read_failure(last_share, "last_share")
     while (earlier := int(counts[-1] * _STEP)) >= max(_LEAST_VOTES, n // _FIRST):
         counts.append(earlier)
     *others, last = reversed(counts)

@@ -141,7 +141,7 @@ def sort_descending(regions: Iterable[Region]) -> list[Region]:
 
 def _mass(value: object) -> Mass:
     """An exact mass as an int or a Fraction of ints; floats are refused, since it is unclear what they stand for."""
-    if not isinstance(value, Rational) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, Rational) or value < 0:
         raise InvalidInput("regions", "masses of at least 0 that are integers or Fractions", value)
     numerator, denominator = int(value.numerator), int(value.denominator)
     return numerator if denominator == 1 else Fraction(numerator, denominator)

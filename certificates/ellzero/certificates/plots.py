@@ -19,6 +19,9 @@ from ellzero.core.plotting import draw_figure, line_style, style_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_DRAWN = 1_000
+"""Changes of one kind in a figure; each has a threshold to compute."""
+
 
 _SYMBOLS: Final = {"alpha": "α", "k": "K"}
 _MEANINGS: Final = {
@@ -67,6 +70,8 @@ def plot_budgets(family: Family, limits: Budget, probabilities: Sequence[Rationa
     axes_drawn = [axis for axis, limit in enumerate(most) if limit]
     if not 1 <= len(axes_drawn) <= 2:
         raise InvalidInput("limits", "above 0 for one or two kinds of change, which are drawn", limits)
+    if max(most) > MOST_DRAWN:
+        raise InvalidInput("limits", f"at most {MOST_DRAWN:,} of each kind of change, to be told apart", limits)
     exact = [read_probability(p, "p") for p in probabilities]
     with draw_figure(out, (7, 4.6), "out") as figure:
         axes = figure.subplots()

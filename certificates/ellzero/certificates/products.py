@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from math import gcd, lcm, prod
+from math import comb, gcd, lcm, prod
 from typing import Any, TypeAlias
 
 from flint import Ordering, fmpz_mpoly_ctx, fmpz_poly
@@ -82,6 +82,11 @@ Perturbation: TypeAlias = tuple[tuple[Block, int], ...]
 _FIRST_BITS = 64  # of the logarithms that order regions
 _KEPT_BYTES = 1 << 26  # of products: enough for two rows of a square of budgets of 100 by 100
 _MOST_BITS = 1 << 32  # of a product: half a gigabyte, and about ten seconds
+_EXPONENT_BITS = 256  # of an exponent while regions are ordered
+_POWERS = 16  # numbers as long as the total, and the work on them
+_FEW = 1_000  # regions
+_MANY_EXPONENTS = 10_000
+_MOST_RATIOS = 4_096  # whose factors are looked for
 _INTEGER_BYTES = 32  # of an integer in a polynomial, besides its digits
 
 
@@ -96,11 +101,16 @@ class Products:
     def regions(self, perturbation: Perturbation) -> tuple[Iterator[Masses], int]:
         """The regions in descending order of ratio, and their total, in one integer unit."""
         perturbation = tuple((block, count) for block, count in perturbation if count and not block.is_flat)
-        _check_size(perturbation)
         if len(perturbation) == 1 and perturbation[0][1] == 1:
             return perturbation[0][0].ordered
-        total: Any = prod((fmpz(block.z) ** count for block, count in perturbation), start=fmpz(1))
+        bits, changes = _count_bits(perturbation), sum(count for _, count in perturbation)
+        check_size(bits, _POWERS, changes)
+        if sum(len(block.finite) for block, _ in perturbation) > _MOST_RATIOS:
+            allowed = f"of coordinates whose kinds show at most {_MOST_RATIOS:,} outcomes together"
+            raise InvalidInput("budget", allowed, changes)
         layout = _lay_out(tuple(block for block, _ in perturbation))
+        check_size(bits + layout.bits_of_order, layout.count([count for _, count in perturbation]), changes)
+        total: Any = prod((fmpz(block.z) ** count for block, count in perturbation), start=fmpz(1))
         x, xbar = self._multiply(layout, perturbation)
         return _with_ends(layout.order(x, xbar), perturbation, total), total
 
@@ -134,16 +144,17 @@ class Products:
 
 def _measure(perturbation: Perturbation, polynomials: tuple[Any, Any]) -> int:
     """About how many bytes the polynomials of a product have: their integers add up to its total."""
-    bits = sum(count * block.z.bit_length() for block, count in perturbation)
-    return sum(map(len, polynomials)) * (bits // 8 + _INTEGER_BYTES)
+    return sum(map(len, polynomials)) * (_count_bits(perturbation) // 8 + _INTEGER_BYTES)
 
 
-def _check_size(perturbation: Perturbation) -> None:
-    """Raise if the product would take gigabytes, and minutes or hours."""
-    bits = sum(count * block.z.bit_length() for block, count in perturbation)
-    outcomes = 1 + sum(count * (len(block.finite) - 1) for block, count in perturbation if len(block.finite) > 1)
-    if bits * outcomes > _MOST_BITS:
-        changes = sum(count for _, count in perturbation)
+def _count_bits(perturbation: Perturbation) -> int:
+    """Bits of the total of a product."""
+    return sum(count * block.z.bit_length() for block, count in perturbation)
+
+
+def check_size(bits: int, numbers: int, changes: int) -> None:
+    """Raise if so many numbers of so many bits would take gigabytes, and minutes or hours."""
+    if bits * numbers > _MOST_BITS:
         raise InvalidInput("budget", "of fewer changes: their product would take gigabytes", changes)
 
 
@@ -166,6 +177,7 @@ class _Line:
     """Blocks whose ratios lie on a line: C·c^t with integers t and c > 1. Regions are in the order of t."""
 
     one = fmpz_poly([1])
+    bits_of_order = 0
 
     def __init__(self, blocks: Sequence[Block], places: Sequence[Sequence[int]]) -> None:
         self.polynomials: list[tuple[Any, Any]] = []
@@ -176,6 +188,11 @@ class _Line:
                 x[t - low] += mass
                 xbar[t - low] += mass_xbar
             self.polynomials.append((fmpz_poly(x), fmpz_poly(xbar)))
+
+    def count(self, counts: Sequence[int]) -> int:
+        """The length of a product of so many of each block."""
+        steps = (count * int(x.degree()) for count, (x, _) in zip(counts, self.polynomials, strict=True) if len(x))
+        return 1 + sum(steps)
 
     @staticmethod
     def order(x: Any, xbar: Any) -> Iterable[Masses]:
@@ -189,6 +206,8 @@ class _Lattice:
         self, base: Sequence[int], blocks: Sequence[Block], exponents: Sequence[Sequence[tuple[int, ...]]]
     ) -> None:
         self._base = tuple(base)
+        self.bits_of_order = _EXPONENT_BITS * len(base)
+        self._exponents = exponents
         context = fmpz_mpoly_ctx.get([f"g{place}" for place in range(len(base))], Ordering.lex)
         self.one = context.from_dict({(0,) * len(base): 1})
         self.polynomials: list[tuple[Any, Any]] = []
@@ -202,10 +221,47 @@ class _Lattice:
                 xbar[monomial] = xbar.get(monomial, 0) + mass_xbar
             self.polynomials.append((context.from_dict(x), context.from_dict(xbar)))
 
+    def count(self, counts: Sequence[int]) -> int:
+        """At least as many as a product of so many of each block has regions.
+
+        Of a block with m ratios, n coordinates show one of C(n+m−1, m−1) choices. And as the exponents of all regions
+        lie in a lattice of some rank, as many of them that are independent tell regions apart.
+        """
+        choices = prod(
+            comb(count + len(own) - 1, count) for count, own in zip(counts, self._exponents, strict=True) if own
+        )
+        entries = sum(map(len, self._exponents)) * len(self._base)
+        if choices <= _FEW or entries > _MANY_EXPONENTS:
+            return choices
+        return min(choices, _count_cells(self._exponents, counts))
+
     def order(self, x: Any, xbar: Any) -> Iterable[Masses]:
         monomials = [tuple(map(int, monomial)) for monomial in x.monoms()]
         masses = list(zip(x.coeffs(), xbar.coeffs(), strict=True))  # every monomial has mass under both
         return (masses[place] for place in _descending(self._base, monomials))
+
+
+def _count_cells(exponents: Sequence[Sequence[tuple[int, ...]]], counts: Sequence[int]) -> int:
+    """How many different values some independent exponents can have in a product: a box that holds all regions."""
+    steps = [[tuple(e - first for e, first in zip(each, own[0], strict=True)) for each in own] for own in exponents]
+    columns = []
+    for column in zip(*(step for own in steps for step in own), strict=True):
+        if unit := gcd(*column):
+            values = iter(column)
+            ranges = [[next(values) for _ in own] for own in steps]
+            width = sum(count * (max(own) - min(own)) for count, own in zip(counts, ranges, strict=True) if own)
+            columns.append((width // unit + 1, [Fraction(e) for e in column]))
+    cells, reduced = 1, list[tuple[int, list[Fraction]]]()
+    for width, entries in sorted(columns):
+        left = entries
+        for pivot, known in reduced:
+            if factor := left[pivot]:
+                left = [a - factor * b for a, b in zip(left, known, strict=True)]
+        if any(left):  # independent of those before
+            pivot = next(place for place, e in enumerate(left) if e)
+            reduced.append((pivot, [e / left[pivot] for e in left]))
+            cells *= width
+    return cells
 
 
 @lru_cache(maxsize=1_024)

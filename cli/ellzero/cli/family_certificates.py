@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, min_p_of_counts, round_up
+from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, round_up, row_of_counts
 from ellzero.certificates.certified_budgets import CertifiedBudgets, certified, certified_from_votes
 from ellzero.certificates.families.base import Budget, Counts, Family
 from ellzero.certificates.products import Products
@@ -17,7 +17,7 @@ from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import Votes, lower_bound
 from ellzero.cli.family_options import format_counts
 from ellzero.core.evidence import Evidence
-from ellzero.core.numbers import read_probability
+from ellzero.core.numbers import read_probability, scaled_decimal
 from ellzero.core.progress import announce, track
 from ellzero.core.text import count_noun
 
@@ -118,5 +118,5 @@ def print_plan(family: Family, budget: Budget, p: str, failure: str, power: str)
 def _compute_lines(family: Family, budgets: Iterable[Counts], q: Fraction, digits: int) -> Iterator[_BudgetLine]:
     products = Products()
     for counts in budgets:
-        least = min_p_of_counts(family, counts, q, products)
-        yield _BudgetLine(counts, round_up(family, counts, q, digits, products), None if isinf(least) else least)
+        (units, _), least = row_of_counts(family, counts, q, digits, products)
+        yield _BudgetLine(counts, scaled_decimal(units, digits), None if isinf(least) else least)

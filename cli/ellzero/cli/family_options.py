@@ -119,7 +119,7 @@ def _read_file(path: Path) -> Family:
     try:
         # Families read text exactly.
         if path.suffix == ".json":
-            description = json.loads(text, parse_float=str, object_pairs_hook=_make_object)
+            description = json.loads(text, parse_float=str, object_pairs_hook=_read_keys)
         else:
             description = tomllib.loads(text, parse_float=str)
     except (ValueError, RecursionError) as error:
@@ -127,11 +127,13 @@ def _read_file(path: Path) -> Family:
     return make_family(description, path.name)
 
 
-def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(names) > len(set(names)):
-        raise ValueError(f"{max(names, key=names.count)} is given more than once")
-    return dict(pairs)
+def _read_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. Of members with one name Python would keep the last, and certify without the others."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is named twice")
+    return entries
 
 
 def _option(parameter: str) -> str:

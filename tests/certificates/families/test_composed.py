@@ -1,7 +1,9 @@
 """Families of families, and lists of regions."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, strategies as st
@@ -9,6 +11,7 @@ from oracles.families import parameters
 
 from ellzero.certificates import (
     Ablation,
+    Block,
     Deletion,
     Discrete,
     Grouped,
@@ -16,6 +19,7 @@ from ellzero.certificates import (
     Joint,
     Mask,
     RegionList,
+    SingleBlock,
     Sparse,
     SparseLevels,
     Total,
@@ -26,6 +30,19 @@ from ellzero.certificates import (
 from ellzero.certificates.families.composed import _count_splits, split_budget
 
 HALF = Fraction(1, 2)
+
+
+class Plain(SingleBlock):
+    """A family that is no dataclass."""
+
+    name = "plain"
+    block = Block([("0.8", "0.2"), ("0.2", "0.8")])
+
+
+@dataclass
+class Unhashable(SingleBlock):
+    name: ClassVar[str] = "unhashable"
+    block: ClassVar[Block] = Block([("0.8", "0.2"), ("0.2", "0.8")])
 
 
 @given(parameters(), st.integers(1, 4), st.integers(1, 4), st.data())
@@ -62,7 +79,7 @@ def test_a_group_holds_every_change_that_a_member_allows() -> None:
         (RegionList([[(1, 1)], [(1, 1)]]), 1),
         (Total(Deletion("0.9")), 3),
     ):
-        with pytest.raises(InvalidInput, match="^(columns|members) must be"):
+        with pytest.raises(InvalidInput, match=r"^members(\[\d\].columns)? must be"):
             Grouped([(family, columns), (Mask("0.5"), 2)])
     assert Grouped([(Ablation(10, 5), 10), (Mask("0.5"), 2)]).most == (12,)
 
@@ -89,6 +106,12 @@ def test_too_many_ways_to_divide_a_budget_are_refused() -> None:
         threshold(table, 20)
     with pytest.raises(InvalidInput, match="^budget must be one that can be divided"):
         threshold(Total(Sparse("0.1", "0.2")), 10**12)
+
+
+def test_many_columns_that_can_be_chosen_in_few_ways_are_not_refused() -> None:
+    assert _count_splits(10**6, [10**6, 1]) == 2
+    assert _count_splits(4 * 10**5, [2 * 10**5, 2 * 10**5]) == 1
+    assert _count_splits(7, [3, 3]) == 0
 
 
 def test_members_of_a_joint_budget_are_struck_together() -> None:
@@ -136,7 +159,7 @@ def test_long_lists_are_read_as_they_are() -> None:
     assert len(list(regions(listed, 1))) > 900
 
 
-@pytest.mark.parametrize("lists", [[], [[]], [[(1, 2)]], [[(-1, -1)]], [[(0.5, 0.5)]]])
+@pytest.mark.parametrize("lists", [[], [[]], [[(1, 2)]], [[(-1, -1)]], [[(0.5, 0.5)]], [[(True, True)]]])
 def test_lists_without_distributions_are_refused(lists: object) -> None:
     with pytest.raises(InvalidInput, match="^regions must be"):
         RegionList(lists)  # type: ignore[arg-type]
@@ -157,6 +180,9 @@ def test_lists_without_distributions_are_refused(lists: object) -> None:
         lambda: Joint(**{"": Mask("0.5")}),
         lambda: Joint(**{"a=b": Mask("0.5")}),
         lambda: Grouped([("mask", 1)]),  # type: ignore[list-item]
+        lambda: Grouped([(Unhashable(), 1)]),
+        lambda: Plain().describe(),
+        lambda: threshold(Plain(), {"edit": 1}),
     ],
 )
 def test_bad_members_are_refused(make: object) -> None:

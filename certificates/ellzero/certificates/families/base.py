@@ -6,8 +6,9 @@ certify, and docs/families.md how to add a family.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, fields
+from dataclasses import Field, fields, is_dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any, ClassVar, TypeAlias
 
 from ellzero.certificates.products import Block, Masses, Perturbation, Products
@@ -21,6 +22,8 @@ Counts: TypeAlias = tuple[int, ...]
 
 _ALLOWED = "a rational number strictly between 0 and 1, such as 0.01 or 1/100, whose parts fit 63 bits"
 _LARGEST_PART = 2**63 - 1
+MOST_WAYS = 100_000
+"""Ways to spend a budget; each is certified by itself."""
 DEEPEST = 16
 """How deeply families may be composed."""
 
@@ -62,8 +65,19 @@ class Family(ABC):
 
     def ordered_regions(self, counts: Counts, products: Products) -> Iterator[tuple[Iterable[Masses], int]]:
         """For each perturbation its regions in descending order of likelihood ratio, and their total."""
-        for perturbation in self.perturbations(counts):
+        for perturbation in self.list_perturbations(counts):
             yield products.regions(perturbation)
+
+    def list_perturbations(self, counts: Counts) -> list[Perturbation]:
+        """All perturbations, without kinds that do not change. Raises if they are too many to certify each."""
+        ways = [
+            tuple(entry for entry in perturbation if entry[1])
+            for perturbation in islice(self.perturbations(counts), MOST_WAYS + 1)
+        ]
+        if len(ways) > MOST_WAYS:
+            allowed = f"one that can be spent in at most {MOST_WAYS:,} ways"
+            raise InvalidInput("budget", allowed, self.write_budget(counts))
+        return ways
 
     def read_budget(self, budget: Budget, field: str = "budget") -> Counts:
         """The budget as counts. Raises `InvalidInput` for other names, negative numbers and numbers beyond `most`."""
@@ -91,11 +105,13 @@ class Family(ABC):
 
     def describe(self) -> dict[str, Any]:
         """The family and its exact parameters, as files, tables and requests state them; `make_family` reads it."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        if not is_dataclass(self):
+            raise InvalidInput("family", "a dataclass, whose fields are its parameters", self)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {"family": self.name} | {name: _write(value) for name, value in values.items()}
 
     def __repr__(self) -> str:
-        parameters: tuple[Field[Any], ...] = fields(self)  # type: ignore[arg-type]
+        parameters: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         return f"{type(self).__name__}({', '.join(f'{each.name}={self._show(each.name)}' for each in parameters)})"
 
     def _show(self, field: str) -> str:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import accumulate, product
 from typing import Any, ClassVar
 
-from ellzero.certificates.families.base import Counts, Family
+from ellzero.certificates.families.base import MOST_WAYS, Counts, Family
 from ellzero.certificates.neyman_pearson import Region, sort_descending
 from ellzero.certificates.products import Block, Perturbation
 from ellzero.core.errors import InvalidInput
@@ -15,8 +15,6 @@ from ellzero.core.numbers import read_integer
 _MEMBER_NAMES = "names of families without . , = and :, such as edges=Sparse(...), attributes=Sparse(...)"
 _NOT_IN_NAMES = frozenset(".,=:")
 _GROUPED = "pairs of a family with a single kind of change and its number of columns"
-MOST_SPLITS = 100_000
-"""Ways to divide a budget among kinds of coordinate or of change; each is certified by itself."""
 _LISTS_SHOWN = 3
 _MOST_DIGITS = 4_000
 _LARGEST_DENOMINATOR = 10**_MOST_DIGITS  # of the share that a region has
@@ -60,7 +58,7 @@ class Joint(Family):
     def perturbations(self, counts: Counts) -> Iterator[Perturbation]:
         own, start = [], 0
         for _, family in self.members:
-            own.append(family.perturbations(counts[start : start + len(family.axes)]))
+            own.append(family.list_perturbations(counts[start : start + len(family.axes)]))
             start += len(family.axes)
         for choice in product(*own):
             yield tuple(entry for perturbation in choice for entry in perturbation)
@@ -95,15 +93,18 @@ class Grouped(Family):
         if not pairs:
             raise InvalidInput("members", "at least one family with its number of columns", [])
         together: dict[Family, int] = {}
-        for family, columns in pairs:
+        for place, (family, columns) in enumerate(pairs):
+            field = f"members[{place}].columns"
             if not isinstance(family, Family) or len(family.axes) != 1:
                 raise InvalidInput("members", _GROUPED, family)
             (most,) = family.most
             if most is not None and columns != most:
-                raise InvalidInput("columns", f"{most}, all that {family} has", columns)
+                raise InvalidInput(field, f"{most}, all that {family} has", columns)
             if most is None and not family.is_by_coordinate:
                 raise InvalidInput("members", "families whose changes are of columns; Joint takes edits too", family)
-            columns = read_integer(columns, "columns", 1)
+            columns = read_integer(columns, field, 1)
+            if type(family).__hash__ is None:
+                raise InvalidInput("members", "families that can be told apart, such as frozen dataclasses", family)
             if most is None and family in together:
                 together[family] += columns
             elif family in together:
@@ -128,7 +129,8 @@ class Grouped(Family):
         """Every way to spend exactly r: spending less is never worse."""
         (r,) = counts
         for split in split_budget(r, [columns for _, columns in self.members]):
-            parts = (family.perturbations((count,)) for (family, _), count in zip(self.members, split, strict=True))
+            spent = ((family, count) for (family, _), count in zip(self.members, split, strict=True) if count)
+            parts = (family.list_perturbations((count,)) for family, count in spent)
             for choice in product(*parts):
                 yield tuple(entry for perturbation in choice for entry in perturbation)
 
@@ -231,22 +233,26 @@ class RegionList(Family):
 def split_budget(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """All ways to divide a budget among kinds, with no more of each than these. Raises if there are too many."""
     ways = _count_splits(total, most)
-    if ways > MOST_SPLITS:
-        allowed = f"one that can be divided in at most {MOST_SPLITS:,} ways among {len(most)} kinds; this one in more"
+    if ways > MOST_WAYS:
+        allowed = f"one that can be divided in at most {MOST_WAYS:,} ways among {len(most)} kinds; this one in more"
         raise InvalidInput("budget", allowed, total)
     return _splits(total, most)
 
 
 def _count_splits(total: int, most: Sequence[int]) -> int:
-    """How many there are, or a number above `MOST_SPLITS`."""
+    """How many there are, or a number above `MOST_WAYS`."""
+    total = min(total, sum(most) - total)  # what is left over is divided in as many ways
+    if total < 0:
+        return 0
+    *others, largest = sorted(most)  # which completes most sums of the others
     counts = [1]  # by the sum so far, as far as one is needed
-    for limit in most[:-1]:
+    for limit in others:
         length = min(total, len(counts) - 1 + limit) + 1
-        if length > MOST_SPLITS:
+        if length > MOST_WAYS:
             return length
         sums = list(accumulate(counts, initial=0))
         counts = [sums[min(n + 1, len(counts))] - sums[max(0, n - limit)] for n in range(length)]
-    return sum(count for n, count in enumerate(counts) if total - n <= most[-1])
+    return sum(count for n, count in enumerate(counts) if total - n <= largest)
 
 
 def _splits(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:

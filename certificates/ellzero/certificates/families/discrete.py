@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 
 from ellzero.certificates._integers import divexact, mpz
 from ellzero.certificates.families.base import Counts, SingleBlock, read_parameter
-from ellzero.certificates.products import Block, Masses, Products
+from ellzero.certificates.products import Block, Masses, Products, check_size
 from ellzero.core.cancellation import EXACT_STEPS, check_cancelled
 from ellzero.core.numbers import RationalLike, read_integer
 
@@ -101,6 +101,7 @@ class Discrete(SingleBlock):
             yield [(1, 1)], 1
             return
         weights = self.weights.descending
+        check_size(r * weights.z.bit_length(), 1, r)
         under_xbar = _stream_masses(weights._replace(a=weights.b, b=weights.a), r)
         yield zip(_stream_masses(weights, r), under_xbar, strict=True), int(mpz(weights.z) ** r)
 

@@ -12,9 +12,11 @@ from math import comb
 from typing import ClassVar
 
 from ellzero.certificates.families.base import Counts, Family, SingleBlock, read_parameter
-from ellzero.certificates.products import Block, Perturbation
+from ellzero.certificates.products import Block, Perturbation, check_size
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer
+
+_STEPS_OF_CHOICES = 1 << 10  # C(d, keep) takes far longer than writing its digits
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -98,6 +100,7 @@ class Ablation(Family):
         """C(d−r, keep)/C(d, keep), as a product over the smaller of r and keep."""
         if change > self.d - self.keep:
             return Fraction(0)
+        check_size(min(change, self.keep) * self.d.bit_length(), _STEPS_OF_CHOICES, change)  # S ≤ e^-8 beyond
         if change <= self.keep:
             return Fraction(comb(self.d - self.keep, change), comb(self.d, change))
         return Fraction(comb(self.d - change, self.keep), comb(self.d, self.keep))
