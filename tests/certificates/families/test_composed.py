@@ -23,7 +23,7 @@ from ellzero.certificates import (
     rho_inverse,
     threshold,
 )
-from ellzero.certificates.families.composed import _count_splits, split_budget
+from ellzero.certificates.families.composed import count_splits, split_budget
 
 HALF = Fraction(1, 2)
 
@@ -80,7 +80,7 @@ def test_equal_columns_are_one_member() -> None:
 def test_budgets_are_divided_in_every_way_and_counted_before(total: int, most: list[int]) -> None:
     ways = [split for split in product(*(range(each + 1) for each in most)) if sum(split) == total]
     assert sorted(split_budget(total, most)) == ways
-    assert _count_splits(total, most) == len(ways)
+    assert count_splits(total, most) == len(ways)
 
 
 def test_too_many_ways_to_divide_a_budget_are_refused() -> None:
