@@ -4,12 +4,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ellzero.certificates import Discrete, Family, Votes
-from ellzero.certificates.families.base import Budget, Counts, read_counts
+from ellzero.certificates.families.base import Counts, read_counts
 from ellzero.core.evidence import Evidence, is_several
 from ellzero.core.numbers import MAX_DIMENSION, read_integer, read_probability
 from ellzero.core.schemas import BudgetPlanAnswer, CertifiedAnswer, CertifiedListAnswer
 from ellzero.serve.lookup import cost_estimates, family_costs
 from ellzero.serve.lookup.family_requests import (
+    BudgetPlanBody,
     BudgetPlanQuery,
     BudgetThresholdsBody,
     BudgetThresholdsQuery,
@@ -61,10 +62,10 @@ class BudgetService:
         rows = await run(budget_queries.find_budget_rows, self._lookup.index, family, limits, q)
         return BudgetThresholds(family, limits, q, rows)
 
-    async def plan(self, request: BudgetPlanQuery) -> BudgetPlanAnswer:
+    async def plan(self, request: BudgetPlanQuery | BudgetPlanBody) -> BudgetPlanAnswer:
         """Return the votes that a budget needs."""
         run = self._lookup.pool.run
-        family, counts, expected_seconds = await run(_prepare_plan, request.make_family(), request.budget)
+        family, counts, expected_seconds = await run(_prepare_plan, request)
         self._lookup.check_cost(expected_seconds)
         budget = family.write_budget(counts)
         arguments = (family, budget, request.p, request.failure, request.power)
@@ -110,8 +111,9 @@ def _prepare_thresholds(request: BudgetThresholdsQuery | BudgetThresholdsBody) -
     return WorkOnBudgets(family, limits, family_costs.thresholds_seconds(family, limits))
 
 
-def _prepare_plan(family: Family, budget: Budget) -> WorkOnBudgets:
-    counts = read_counts(family, budget)
+def _prepare_plan(request: BudgetPlanQuery | BudgetPlanBody) -> WorkOnBudgets:
+    family = request.make_family()
+    counts = read_counts(family, request.budget)
     for axis, count in zip(family.axes, counts, strict=True):
         read_integer(count, "budget" if len(counts) == 1 else f"budget.{axis}", 0, MAX_DIMENSION)
     if isinstance(family, Discrete):

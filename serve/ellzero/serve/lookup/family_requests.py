@@ -121,6 +121,7 @@ _Name = Annotated[str, ChoiceField(SIMPLE), Field(description="A family of /v1/f
 _Probability = Annotated[Exact, NumberField(ends_included=False)]
 _Limits = Annotated[Any, LimitsField(), Field(description=f"How many changes are of interest: {_LIMITS_ALLOWED}.")]
 _JsonLimits = Annotated[Any, BudgetField(), Field(description="How many changes of each kind are of interest.")]
+_JsonBudget = Annotated[Any, BudgetField(), Field(description="The wanted budget.")]
 _Description = Annotated[dict[str, Any], DescriptionField(), Field(description="A family, as /v1/families has them.")]
 _TopK = Annotated[
     int, IntegerField(1, MAX_TOP_K), Field(description="Keep the class among so many most probable ones.")
@@ -225,7 +226,16 @@ class BudgetThresholdsBody(FamilyBody):
 class BudgetPlanQuery(SimpleFamilyQuery):
     """A budget and a probability, to get the number of votes."""
 
-    budget: _Limits
+    budget: Annotated[Any, LimitsField(), Field(description=f"The wanted budget: {_LIMITS_ALLOWED}.")]
+    p: P
+    failure: Failure = DEFAULT_FAILURE
+    power: Power = DEFAULT_POWER
+
+
+class BudgetPlanBody(FamilyBody):
+    """A budget of any family and a probability, to get the number of votes."""
+
+    budget: _JsonBudget
     p: P
     failure: Failure = DEFAULT_FAILURE
     power: Power = DEFAULT_POWER
@@ -244,6 +254,11 @@ def parse_certified(body: bytes) -> CertifiedBody:
 def parse_budget_thresholds(body: bytes) -> BudgetThresholdsBody:
     """Parse a JSON body."""
     return BudgetThresholdsBody.model_validate(parse_family_body(body), context=JSON_BODY)
+
+
+def parse_budget_plan(body: bytes) -> BudgetPlanBody:
+    """Parse a JSON body."""
+    return BudgetPlanBody.model_validate(parse_family_body(body), context=JSON_BODY)
 
 
 def parse_family_body(body: bytes) -> Any:

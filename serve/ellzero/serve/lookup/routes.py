@@ -26,12 +26,14 @@ from ellzero.core.schemas import (
 from ellzero.serve.lookup.budget_responses import ARROW, CSV, write_budget_rows
 from ellzero.serve.lookup.budget_service import BudgetService
 from ellzero.serve.lookup.family_requests import (
+    BudgetPlanBody,
     BudgetPlanQuery,
     BudgetThresholdsBody,
     BudgetThresholdsQuery,
     CertifiedBody,
     CertifiedQuery,
     names_family,
+    parse_budget_plan,
     parse_budget_thresholds,
     parse_certified,
 )
@@ -186,6 +188,19 @@ def make_lookup_router(service: LookupService, metrics: Metrics) -> APIRouter:
         if FAMILY in query:
             return JsonResponse(await budgets.plan(BudgetPlanQuery.model_validate(query)))
         return JsonResponse(await service.plan(PlanRequest.model_validate(query)))
+
+    @router.post(
+        "/v1/plan",
+        response_model=BudgetPlanAnswer,
+        responses=describe_problems(400, 408, 413, 415),
+        openapi_extra=describe_json(BudgetPlanBody),
+        summary="Number of votes for any family",
+    )
+    async def budget_plan(request: Request) -> Response:
+        """How many votes a `budget` of any family of noises needs, for inputs of probability `p`."""
+        check_json(request)
+        body = await service.pool.run(parse_budget_plan, await read_body(request))
+        return JsonResponse(await budgets.plan(body))
 
     @router.get(
         "/v1/families", response_model=FamiliesAnswer, responses=describe_problems(400), summary="Families of noises"
