@@ -26,6 +26,7 @@ _SECONDS_PER_SQUARED_BIT = 4e-12  # of a binomial coefficient
 _SECONDS_PER_ROW = 3e-5
 _SHARE_OF_A_ROW = 1 / 8  # on average, of the last one by itself: each is a step from one before
 _MOST_SECONDS_AT_ONCE = 0.25
+_TESTS_AT_ONCE = 3  # for each choice of all counts but the longest
 _LEAST = 1e-300
 _LEAST_RATE = 1e-12  # below, the numbers that it comes from are too close to 1 for floating point
 
@@ -44,7 +45,8 @@ class _Change:
 
     @property
     def outcomes(self) -> int:
-        return max((len(block.finite) for block in self.blocks), default=1)
+        """How many of its outcomes a product multiplies, at least 1."""
+        return max((len(block.finite) for block in self.blocks), default=1) or 1
 
     @property
     def affinity(self) -> float:
@@ -68,14 +70,18 @@ def certified_seconds(family: Family, limits: Counts, p: Fraction, p_b: Fraction
     if changes is None:
         return inf
     room = 1 - p if p_b is None else min(p_b, 1 - p) / top_k
-    reach = [_find_reach(change, limit, room, top_k) for change, limit in zip(changes, limits, strict=True)]
+    beyond = [_find_reach(change, room, top_k) for change in changes]
+    reach = [min(most, limit) for most, limit in zip(beyond, limits, strict=True)]
     longest = max(range(len(limits)), key=limits.__getitem__)
-    others = [most for axis, most in enumerate(reach) if axis != longest]
-    corner = factorial(len(others)) if room else 1  # certified budgets have at most so many changes in all, so to say
-    tests = 3 * prod(most + 1 for most in others) / corner + 2 * log(reach[longest] + 2, 2)
+    others = [axis for axis, limit in enumerate(limits) if limit and axis != longest]
+    tests = min(
+        prod(reach[axis] + 1 for axis in others),
+        _count_points([beyond[axis] for axis in others]) if room else inf,
+    )
     ends = [_at(reach, axis, min(limits[axis], 2 * reach[axis])) for axis in range(len(reach))]
     ends.append([most / len(reach) for most in reach])
-    return tests * max(_test_seconds(family, changes, counts, products=p < 1) for counts in ends)
+    each = max(_test_seconds(family, changes, counts, products=p < 1) for counts in ends)
+    return (_TESTS_AT_ONCE * tests + 2 * log(reach[longest] + 2, 2)) * each
 
 
 def thresholds_seconds(family: Family, limits: Counts) -> float:
@@ -141,14 +147,20 @@ def _measure_affinity(block: Block) -> float:
     return sum(sqrt(x * xbar) for x, xbar in block.outcomes)
 
 
-def _find_reach(change: _Change, limit: int, room: Fraction, top_k: int) -> float:
+def _find_reach(change: _Change, room: Fraction, top_k: int) -> float:
     """About how many changes of a kind are certified at most."""
     if not change.adds_up:
-        return limit
+        return inf
     rate, goal = -log(max(change.common_mass, _LEAST)), log(top_k + 1)
     if room:
         rate, goal = -2 * log(max(change.affinity, _LEAST)), goal - _log(room)
-    return min(limit, goal / rate) if rate > _LEAST_RATE else limit
+    return goal / rate if rate > _LEAST_RATE else inf
+
+
+def _count_points(reach: Sequence[float]) -> float:
+    """A bound on how many budgets have Σ count/reach ≤ 1: the volume of that simplex, enlarged by a unit cube."""
+    enlarged = 1 + sum(1 / max(most, _LEAST) for most in reach)
+    return enlarged ** len(reach) * prod(reach) / factorial(len(reach))
 
 
 def _count_ways(family: Family, counts: Sequence[int]) -> int:
