@@ -8,14 +8,17 @@ whole would take.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, factorial, inf, log, prod, sqrt
+from math import comb, factorial, inf, isfinite, log, prod
 
 import numpy as np
 
 from ellzero.certificates import Ablation, Family, Grouped, Hierarchical, Joint, RegionList, Total
+from ellzero.certificates.budget_thresholds import exceeds
 from ellzero.certificates.families.base import Counts
 from ellzero.certificates.families.composed import MOST_SPLITS, count_splits
-from ellzero.certificates.products import Block, coprime_base
+from ellzero.certificates.products import Block, Products, coprime_base
+from ellzero.certificates.search import last_true
+from ellzero.core.numbers import MAX_DIMENSION
 
 # Seconds on a machine of 2026; docs/benchmarks.md describes the measurement.
 _SECONDS_PER_TEST = 3e-5
@@ -26,9 +29,15 @@ _SECONDS_PER_SQUARED_BIT = 4e-12  # of a binomial coefficient
 _SECONDS_PER_ROW = 3e-5
 _SHARE_OF_A_ROW = 1 / 8  # on average, of the last one by itself: each is a step from one before
 _MOST_SECONDS_AT_ONCE = 0.25
+_ORDERS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _TESTS_AT_ONCE = 3  # for each choice of all counts but the longest
+_QUICK_SECONDS = 0.1
 _LEAST = 1e-300
 _LEAST_RATE = 1e-12  # below, the numbers that it comes from are too close to 1 for floating point
+
+
+class _TakesLong(Exception):
+    """A budget that takes long to test."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +57,9 @@ class _Change:
         """How many of its outcomes a product multiplies, at least 1."""
         return max((len(block.finite) for block in self.blocks), default=1) or 1
 
-    @property
-    def affinity(self) -> float:
-        """Σ √(x·x̄), the largest of any block: the closer to 1, the less a change shows."""
-        return max(map(_measure_affinity, self.blocks), default=1.0)
+    def affinity(self, s: float) -> float:
+        """Σ x^s·x̄^(1−s), the largest of any block: the closer to 1, the less a change shows."""
+        return max((_measure_affinity(block, s) for block in self.blocks), default=1.0)
 
     @property
     def common_mass(self) -> float:
@@ -61,27 +69,68 @@ class _Change:
 def certified_seconds(family: Family, limits: Counts, p: Fraction, p_b: Fraction | None, top_k: int) -> float:
     """Estimate the time to find the largest certified budgets.
 
-    Let A be the product of the affinities of a budget's changes. By Markov's inequality for the likelihood ratio, some
-    set of samples has mass p under x and at most A²/(1 − p) under x̄. So budgets are certified only where
-    A² > (1 − p)/(k + 1), and with a p_b, where that holds for 1 − p_b in place of p. At p = 1 the mass that both inputs
-    can show is all that limits them.
+    Let A = Σ x^s·x̄^(1−s), 0 < s < 1, be the affinity of a budget, the product of those of its changes. By Markov's
+    inequality for powers of the likelihood ratio, some set of samples has mass p under x and at most q under x̄ where
+    A ≤ q^(1−s)·(1−p)^s. So budgets are certified only where that does not hold for q = 1/(k+1) and any s; with a p_b,
+    for 1 − p_b in place of p. At p = 1 the mass that both inputs can show is all that limits them.
     """
     changes = _list_changes(family)
     if changes is None:
         return inf
     room = 1 - p if p_b is None else min(p_b, 1 - p) / top_k
     beyond = [_find_reach(change, room, top_k) for change in changes]
+    seconds = _staircase_seconds(family, changes, limits, beyond, p < 1, room > 0)
+    if seconds <= _QUICK_SECONDS or not room:
+        return seconds
+    # These bounds are some times too large in each direction; what is certified in each by itself is soon known.
+    beyond = [
+        _search_reach(family, changes, axis, min(limit, most), 1 - room, Fraction(1, top_k + 1))
+        for axis, (limit, most) in enumerate(zip(limits, beyond, strict=True))
+    ]
+    return _staircase_seconds(family, changes, limits, beyond, p < 1, room > 0)
+
+
+def _staircase_seconds(
+    family: Family,
+    changes: Sequence[_Change],
+    limits: Counts,
+    beyond: Sequence[float],
+    products: bool,
+    room: bool,
+) -> float:
+    """Estimate the time to find the largest budgets, where by itself each count is certified up to these."""
     reach = [min(most, limit) for most, limit in zip(beyond, limits, strict=True)]
     longest = max(range(len(limits)), key=limits.__getitem__)
     others = [axis for axis, limit in enumerate(limits) if limit and axis != longest]
-    tests = min(
-        prod(reach[axis] + 1 for axis in others),
-        _count_points([beyond[axis] for axis in others]) if room else inf,
-    )
-    ends = [_at(reach, axis, min(limits[axis], 2 * reach[axis])) for axis in range(len(reach))]
-    ends.append([most / len(reach) for most in reach])
-    each = max(_test_seconds(family, changes, counts, products=p < 1) for counts in ends)
-    return (_TESTS_AT_ONCE * tests + 2 * log(reach[longest] + 2, 2)) * each
+    tests = prod(reach[axis] + 1 for axis in others)
+    share = 1.0
+    if room:  # certified budgets lie below a plane
+        tests = min(tests, _count_points([beyond[axis] for axis in others]))
+        share = min(1.0, 1 / max(sum(map(_share, reach, beyond)), _LEAST))
+    corners = [*(_at(reach, axis, reach[axis]) for axis in others), [most * share for most in reach]]
+    each = max(_test_seconds(family, changes, counts, products) for counts in corners)
+    # The search for the longest count doubles it until that is too large.
+    doubled = _at(reach, longest, min(limits[longest], 2 * reach[longest] + 1))
+    first = 2 * log(doubled[longest] + 2, 2) * _test_seconds(family, changes, doubled, products)
+    return first + _TESTS_AT_ONCE * tests * each
+
+
+def _search_reach(
+    family: Family, changes: Sequence[_Change], axis: int, most: float, p: Fraction, q: Fraction
+) -> float:
+    """One more than the changes of one kind that p certifies by themselves; infinite if finding that takes long."""
+    products, end = Products(), int(most) if isfinite(most) else MAX_DIMENSION
+
+    def holds(count: int) -> bool:
+        counts = _at(changes, axis, count)
+        if _test_seconds(family, changes, counts, products=True) > _MOST_SECONDS_AT_ONCE:
+            raise _TakesLong
+        return exceeds(family, tuple(map(int, counts)), p, q, products)
+
+    try:
+        return 1.0 + (last_true(holds, 0, end) if holds(0) else 0)
+    except _TakesLong:
+        return inf
 
 
 def thresholds_seconds(family: Family, limits: Counts) -> float:
@@ -143,17 +192,23 @@ def _most_affine(family: Family, counts: Counts) -> float:
     )
 
 
-def _measure_affinity(block: Block) -> float:
-    return sum(sqrt(x * xbar) for x, xbar in block.outcomes)
+def _measure_affinity(block: Block, s: float = 0.5) -> float:
+    return sum((float(x) ** s * float(xbar) ** (1 - s) for x, xbar in block.outcomes), start=0.0)
 
 
 def _find_reach(change: _Change, room: Fraction, top_k: int) -> float:
     """About how many changes of a kind are certified at most."""
     if not change.adds_up:
         return inf
-    rate, goal = -log(max(change.common_mass, _LEAST)), log(top_k + 1)
-    if room:
-        rate, goal = -2 * log(max(change.affinity, _LEAST)), goal - _log(room)
+    if not room:
+        return _divide(log(top_k + 1), -log(max(change.common_mass, _LEAST)))
+    closeness = -_log(room)
+    return min(
+        _divide((1 - s) * log(top_k + 1) + s * closeness, -log(max(change.affinity(s), _LEAST))) for s in _ORDERS
+    )
+
+
+def _divide(goal: float, rate: float) -> float:
     return goal / rate if rate > _LEAST_RATE else inf
 
 
@@ -242,8 +297,12 @@ def _exponent(ratio: Fraction, factor: int) -> int:
     return exponent
 
 
-def _at(reach: Sequence[float], axis: int, count: float) -> list[float]:
-    return [count if place == axis else 0.0 for place in range(len(reach))]
+def _at(axes: Sequence[object], axis: int, count: float) -> list[float]:
+    return [count if place == axis else 0.0 for place in range(len(axes))]
+
+
+def _share(reach: float, beyond: float) -> float:
+    return reach / beyond if beyond else 1.0
 
 
 def _log(value: Fraction) -> float:
