@@ -50,6 +50,10 @@ def test_what_could_not_be_stopped_is_infinite() -> None:
     assert certified_seconds(fine, (FAR,), Fraction(1), None, 1) == inf
     assert isfinite(certified_seconds(fine, (100,), Fraction(1), None, 1))
     assert budget_seconds(fine, (FAR,)) == inf
+    # Votes, and a second class, compare reduced fractions, which takes much longer than comparing products.
+    assert isfinite(certified_seconds(fine, (10_000,), P, None, 1))
+    assert certified_seconds(fine, (10_000,), P, None, 1, votes=True) == inf
+    assert certified_seconds(fine, (10_000,), P, 1 - P, 1) == inf
     assert thresholds_seconds(Total(Total(LEVELS)), (10**6,)) == inf
 
 

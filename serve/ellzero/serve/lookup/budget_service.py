@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ellzero.certificates import Discrete, Family, Votes
 from ellzero.certificates.families.base import Counts, read_counts
+from ellzero.core.cancellation import check_cancelled
 from ellzero.core.evidence import Evidence, is_several
 from ellzero.core.numbers import MAX_DIMENSION, read_integer, read_probability
 from ellzero.core.schemas import BudgetPlanAnswer, CertifiedAnswer, CertifiedListAnswer
@@ -48,7 +49,7 @@ class BudgetService:
     async def certified(self, request: CertifiedQuery | CertifiedBody) -> CertifiedAnswer | CertifiedListAnswer:
         """Return the largest budgets that a probability or votes certify, or that each of a list does."""
         run, evidence, top_k = self._lookup.pool.run, request.read_evidence(), request.top_k
-        family, limits, expected_seconds = await run(_prepare_certified, request, evidence)
+        family, limits, expected_seconds = await run(_prepare_certified, request, evidence, self._lookup.max_seconds)
         self._lookup.check_cost(expected_seconds)
         if is_several(evidence.values):
             return await run(budget_queries.answer_certified_list, self._lookup.index, family, limits, evidence, top_k)
@@ -72,17 +73,25 @@ class BudgetService:
         return await run(budget_queries.answer_budget_plan, *arguments)
 
 
-def _prepare_certified(request: CertifiedQuery | CertifiedBody, evidence: Evidence) -> WorkOnBudgets:
-    """Return the family, its limits, and the time that all values together are expected to take."""
+def _prepare_certified(
+    request: CertifiedQuery | CertifiedBody, evidence: Evidence, max_seconds: float
+) -> WorkOnBudgets:
+    """Return the family, its limits, and the time that all values are expected to take, or so many that it is too long.
+
+    Estimates take time too, so they end when the answer is no.
+    """
     family = request.make_family()
     limits = budget_queries.read_limits(family, request.limits)
     several, bounds = is_several(evidence.values), evidence.p_b
     values = evidence.values if several else [evidence.values]
     bounds = bounds if is_several(bounds) else [bounds] * len(values)
-    distinct = {(type(value), value, type(bound), bound) for value, bound in zip(values, bounds, strict=True)}
-    seconds = sum(
-        _certified_seconds(family, limits, value, bound, evidence, request.top_k) for _, value, _, bound in distinct
-    )
+    pairs = zip(values, bounds, strict=True)
+    distinct = dict.fromkeys((type(value), value, type(bound), bound) for value, bound in pairs)
+    seconds = 0.0
+    for _, value, _, bound in distinct:
+        check_cancelled()
+        if seconds <= max_seconds:
+            seconds += _certified_seconds(family, limits, value, bound, evidence, request.top_k)
     return WorkOnBudgets(family, limits, seconds)
 
 
@@ -102,7 +111,7 @@ def _certified_seconds(
         if evidence.n is not None:
             return cost_estimates.counts_seconds(family, 1, p, d)
         return cost_estimates.numbers_seconds(1) + (0.0 if p == 1 else cost_estimates.radius_seconds(family, p, d))
-    return family_costs.certified_seconds(family, limits, p, second, top_k)
+    return family_costs.certified_seconds(family, limits, p, second, top_k, evidence.n is not None)
 
 
 def _prepare_thresholds(request: BudgetThresholdsQuery | BudgetThresholdsBody) -> WorkOnBudgets:

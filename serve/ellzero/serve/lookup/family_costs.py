@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, factorial, inf, isfinite, log, prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ _SECONDS_PER_BIT = 7e-8
 _SECONDS_PER_REGION, _SECONDS_PER_REGION_BIT = 4e-6, 6e-9
 _SECONDS_PER_SORTED_REGION, _SECONDS_PER_SORTED_REGION_BIT = 3e-5, 3e-8
 _SECONDS_PER_SQUARED_BIT = 4e-12  # of a binomial coefficient
+_SECONDS_PER_REDUCED_BIT = 4e-11  # squared: of a fraction that is reduced
 _SECONDS_PER_ROW = 3e-5
 _SHARE_OF_A_ROW = 1 / 8  # on average, of the last one by itself: each is a step from one before
 _MOST_SECONDS_AT_ONCE = 0.25
@@ -38,6 +40,13 @@ _LEAST_RATE = 1e-12  # below, the numbers that it comes from are too close to 1 
 
 class _TakesLong(Exception):
     """A budget that takes long to test."""
+
+
+class _Test(NamedTuple):
+    """What testing a budget takes: products of blocks, and fractions that are reduced."""
+
+    products: bool = True
+    reduced: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,10 @@ class _Change:
         return max((float(block.common_mass) for block in self.blocks), default=1.0)
 
 
-def certified_seconds(family: Family, limits: Counts, p: Fraction, p_b: Fraction | None, top_k: int) -> float:
-    """Estimate the time to find the largest certified budgets.
+def certified_seconds(
+    family: Family, limits: Counts, p: Fraction, p_b: Fraction | None, top_k: int, votes: bool = False
+) -> float:
+    """Estimate the time to find the largest certified budgets; of votes, p is about what they prove.
 
     Let A = Σ x^s·x̄^(1−s), 0 < s < 1, be the affinity of a budget, the product of those of its changes. By Markov's
     inequality for powers of the likelihood ratio, some set of samples has mass p under x and at most q under x̄ where
@@ -79,7 +90,8 @@ def certified_seconds(family: Family, limits: Counts, p: Fraction, p_b: Fraction
         return inf
     room = 1 - p if p_b is None else min(p_b, 1 - p) / top_k
     beyond = [_find_reach(change, room, top_k) for change in changes]
-    seconds = _staircase_seconds(family, changes, limits, beyond, p < 1, room > 0)
+    test = _Test(products=p < 1, reduced=votes or p_b is not None or (p == 1 and len(limits) > 1))
+    seconds = _staircase_seconds(family, changes, limits, beyond, test, room > 0)
     if seconds <= _QUICK_SECONDS or not room:
         return seconds
     # These bounds are some times too large in each direction; what is certified in each by itself is soon known.
@@ -87,7 +99,7 @@ def certified_seconds(family: Family, limits: Counts, p: Fraction, p_b: Fraction
         _search_reach(family, changes, axis, min(limit, most), 1 - room, Fraction(1, top_k + 1))
         for axis, (limit, most) in enumerate(zip(limits, beyond, strict=True))
     ]
-    return _staircase_seconds(family, changes, limits, beyond, p < 1, room > 0)
+    return _staircase_seconds(family, changes, limits, beyond, test, room > 0)
 
 
 def _staircase_seconds(
@@ -95,7 +107,7 @@ def _staircase_seconds(
     changes: Sequence[_Change],
     limits: Counts,
     beyond: Sequence[float],
-    products: bool,
+    test: _Test,
     room: bool,
 ) -> float:
     """Estimate the time to find the largest budgets, where by itself each count is certified up to these."""
@@ -108,10 +120,10 @@ def _staircase_seconds(
         tests = min(tests, _count_points([beyond[axis] for axis in others]))
         share = min(1.0, 1 / max(sum(map(_share, reach, beyond)), _LEAST))
     corners = [*(_at(reach, axis, reach[axis]) for axis in others), [most * share for most in reach]]
-    each = max(_test_seconds(family, changes, counts, products) for counts in corners)
+    each = max(_test_seconds(family, changes, counts, test) for counts in corners)
     # The search for the longest count doubles it until that is too large.
     doubled = _at(reach, longest, min(limits[longest], 2 * reach[longest] + 1))
-    first = 2 * log(doubled[longest] + 2, 2) * _test_seconds(family, changes, doubled, products)
+    first = 2 * log(doubled[longest] + 2, 2) * _test_seconds(family, changes, doubled, test)
     return first + _TESTS_AT_ONCE * tests * each
 
 
@@ -123,7 +135,7 @@ def _search_reach(
 
     def holds(count: int) -> bool:
         counts = _at(changes, axis, count)
-        if _test_seconds(family, changes, counts, products=True) > _MOST_SECONDS_AT_ONCE:
+        if _test_seconds(family, changes, counts, _Test()) > _MOST_SECONDS_AT_ONCE:
             raise _TakesLong
         return exceeds(family, tuple(map(int, counts)), p, q, products)
 
@@ -138,18 +150,18 @@ def thresholds_seconds(family: Family, limits: Counts) -> float:
     changes = _list_changes(family)
     if changes is None:
         return inf
-    each = _test_seconds(family, changes, limits, products=True)
+    each = _test_seconds(family, changes, limits, _Test())
     share = 1.0 if _has_ablation(family) else _SHARE_OF_A_ROW
     return prod(count + 1 for count in limits) * (_SECONDS_PER_ROW + each * share)
 
 
 def budget_seconds(family: Family, counts: Counts) -> float:
-    """Estimate the time to test one budget."""
+    """Estimate the time to find the exact threshold of one budget."""
     changes = _list_changes(family)
-    return inf if changes is None else _test_seconds(family, changes, counts, products=True)
+    return inf if changes is None else _test_seconds(family, changes, counts, _Test(reduced=True))
 
 
-def _test_seconds(family: Family, changes: Sequence[_Change], counts: Sequence[float], products: bool) -> float:
+def _test_seconds(family: Family, changes: Sequence[_Change], counts: Sequence[float], test: _Test) -> float:
     """Estimate the time to test a budget; infinite if it cannot be stopped soon enough."""
     ways = _count_ways(family, [int(count) for count in counts])
     if ways > MOST_SPLITS:
@@ -158,7 +170,9 @@ def _test_seconds(family: Family, changes: Sequence[_Change], counts: Sequence[f
     seconds = _SECONDS_PER_TEST + bits * _SECONDS_PER_BIT
     if _has_ablation(family):
         seconds += bits * bits * _SECONDS_PER_SQUARED_BIT
-    if products:
+    if test.reduced:
+        seconds += bits * bits * _SECONDS_PER_REDUCED_BIT
+    if test.products:
         regions, on_a_line = _count_regions(changes, counts)
         if on_a_line:
             seconds += regions * (_SECONDS_PER_REGION + bits * _SECONDS_PER_REGION_BIT)

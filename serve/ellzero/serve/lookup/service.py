@@ -73,6 +73,11 @@ class LookupService:
         """The table as it is now."""
         return self._index
 
+    @property
+    def max_seconds(self) -> float:
+        """How long the work for a request may be expected to take."""
+        return self._settings.max_seconds
+
     async def radius(self, request: RadiusRequest) -> RadiusAnswer:
         """Return the radius of a probability, optionally with a runner-up, or of votes; with its thresholds."""
         noise, d, votes, top = request.noise, request.d, request.votes, request.p
@@ -216,7 +221,7 @@ class LookupService:
 
     def check_cost(self, seconds: float) -> None:
         """Refuse what would take too long; infinity stands for work that could not even be stopped."""
-        limit = self._settings.max_seconds
+        limit = self.max_seconds
         if seconds > limit:
             expected = f"about {format_duration(seconds)}" if isfinite(seconds) else "too long for an estimate"
             raise HttpProblem(
