@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 from pathlib import Path
 
 import pytest
-from command_line import Ellzero
+from client.loopback import serving
+from command_line import Ellzero, check_mistake
 
 from ellzero.certificates import (
     Discrete,
@@ -22,6 +24,7 @@ from ellzero.certificates import (
     rho_inverse,
     threshold,
 )
+from ellzero.serve import ServeSettings, create_app
 
 WORDS, OPTIONS = Sparse("0.01", "0.6"), "--family sparse --p-add 0.01 --p-del 0.6"
 
@@ -113,13 +116,83 @@ def test_a_plan_says_why_there_is_none(ellzero: Ellzero) -> None:
     assert (found.budget, found.family) == (2, Mask("0.9"))
 
 
-def test_a_service_in_the_environment_does_not_stop_other_families(
-    ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    with serving(create_app(ServeSettings(log_level="error"))) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"radius {OPTIONS} --p 0.95 --limits add=5,delete=20",
+        f"radius {OPTIONS} --p 0.7 --p-b 0.1 --limits add=5,delete=20 --top-k 2",
+        f"radius {OPTIONS} --count 9950 --n 10000 --limits add=5,delete=20",
+        f"radius {OPTIONS} --p 0.5 --limits add=1",
+        "radius --family ablation --d 784 --keep 45 --p 0.9",
+        "radius --family mask --m 0.9 --count 990 --n 1000 --failure 1e-9 --d 100",
+        "radius --k 1 --alpha 0.8 --d 784 --p 0.99 --top-k 2",
+        "radius --family GRAPH --p 0.99 --limits edges.add=1,tokens=2",
+        f"thresholds {OPTIONS} --budget add=0:2,delete=1:3",
+        f"thresholds {OPTIONS} --budget add=2 --q 1/3",
+        "thresholds --family GRAPH --budget edges.add=0:1,tokens=1:2",
+        "thresholds --family mask --m 0.4 --r-max 3",
+        "thresholds --k 1 --alpha 0.8 --r 4,1",
+        "thresholds --k 1 --alpha 0.5 --r-max 3",
+        "thresholds --k 1 --alpha 0.9 --r-max 60",
+        "thresholds --k 1 --alpha 0.9",
+        "thresholds --k 1 --alpha 0.9 --d 5",
+        "thresholds --k 1 --alpha 0.9 --r-max 9 --d 5",
+    ],
+)
+def test_a_service_and_a_table_give_the_same_output_as_computing(
+    ellzero: Ellzero, service: str, tmp_path: Path, line: str
 ) -> None:
+    words, tokens = '{"family": "sparse", "p_add": "0.01", "p_del": "0.6"}', '{"family": "mask", "m": "0.9"}'
+    graph = tmp_path / "graph.json"
+    graph.write_text(f'{{"family": "joint", "members": {{"edges": {words}, "tokens": {tokens}}}}}')
+    line = line.replace("GRAPH", str(graph))
+    for output in (line, f"{line} --json" if line.startswith("radius") else f"{line} --format json"):
+        computed = ellzero(output)
+        assert computed.code == 0
+        assert ellzero(f"{output} --server {service}") == computed
+        assert ellzero(f"{output} --table bundled").out == computed.out
+
+
+def test_a_service_in_the_environment_answers_for_any_family(
+    ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    monkeypatch.setenv("ELLZERO_SERVER", service)
+    assert ellzero("radius --family mask --m 0.9 --p 0.9 --d 100").out.splitlines()[-1] == "4"
     monkeypatch.setenv("ELLZERO_SERVER", "http://127.0.0.1:9")
-    run = ellzero("radius --family mask --m 0.9 --p 0.9 --d 100")
-    assert (run.code, run.out.splitlines()[-1]) == (0, "4")
-    assert "computed here" in run.err
+    assert ellzero("radius --family mask --m 0.9 --p 0.9 --d 100").code == 1
+    assert ellzero("thresholds --family mask --m 0.9 --r 3 --digits 30").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "thresholds --k 1 --alpha 0.8 --r 1 --table bundled --server http://127.0.0.1:9",
+            "give either --table or --server, not both\n",
+        ),
+        ("thresholds --k 1 --alpha 0.8 --r 1 --digits 9 --table bundled", "--table and --server have 20 digits"),
+        (
+            "thresholds --k 1 --alpha 0.8 --r 1 --d 9 --method paper --table bundled",
+            "--table and --server have 20 digits",
+        ),
+    ],
+)
+def test_what_a_table_does_not_have_is_one_line(ellzero: Ellzero, line: str, message: str) -> None:
+    check_mistake(ellzero(line), message)
+
+
+def test_what_a_service_refuses_is_one_line(ellzero: Ellzero, service: str) -> None:
+    line = f"thresholds {OPTIONS} --budget add=0:400,delete=0:400 --server {service}"
+    run = ellzero(line)
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+    assert "at most 100,000 budgets" in run.err
+    assert ellzero(f"radius {OPTIONS} --p 1 --limits add=1000000000,delete=1000000000 --server {service}").code == 1
 
 
 def test_small_thresholds_are_written_in_full(ellzero: Ellzero) -> None:

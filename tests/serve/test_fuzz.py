@@ -27,8 +27,10 @@ from serve.tree_models import add_trees
 from serve.voting_models import add_model
 
 from ellzero.serve import ServeSettings, create_app
+from ellzero.serve.lookup.family_requests import LimitsField
 from ellzero.serve.platform.field_types import MODEL_NAME
 from ellzero.serve.results.request_models import RESULTS_NAME
+from ellzero.tables.lookup.family_catalogue import answer_families
 
 EXAMPLES = int(os.environ.get("ELLZERO_FUZZ_EXAMPLES", "40"))
 CHECKS = [
@@ -39,6 +41,10 @@ CHECKS = [
     response_schema_conformance,
     status_code_conformance,
 ]
+
+
+FAMILY_INFOS = answer_families().families
+SIMPLE = sum(not info.composed for info in FAMILY_INFOS)
 
 
 @st.composite
@@ -74,18 +80,43 @@ def map_query(context: schemathesis.HookContext, query: Any) -> Any:
         query["name"] = "run"
         if type(query.get("index")) is int and query["index"] >= 0:
             query["index"] %= 5  # of three inputs
+    if isinstance(query, dict) and re.fullmatch(LimitsField().pattern, str(query.get("limits")), re.ASCII):
+        length = len(query["limits"])
+        info = FAMILY_INFOS[length % SIMPLE]
+        kept = {name: value for name, value in query.items() if not _is_a_parameter(name, value)}
+        limits = ",".join(f"{kind.name}:{length}" for kind in info.kinds)
+        query = {**{name: str(value) for name, value in info.example.items()}, **kept, "limits": limits}
     return _name_the_model(query)
 
 
 @schemathesis.hook
 def map_body(context: schemathesis.HookContext, body: Any) -> Any:
-    """And half of their inputs fit it."""
+    """And half of their inputs fit it; most families have their parameters, and budgets that fit them."""
     if isinstance(body, dict) and isinstance(body.get("x"), list) and len(body["x"]) % 2:
         body["x"] = [[[1, 2, 3, 0]] * 4] * (1 if len(body["x"]) == 1 else 3)
+    if isinstance(body, dict) and isinstance(body.get("family"), dict):
+        name = body["family"].get("family")
+        example = next((info for info in FAMILY_INFOS if info.name == name), None)
+        if example is not None and len(body["family"]) % 3:
+            body["family"] = {**example.example, **body["family"]} if len(body) % 2 else example.example
+            budget = "budget" if "budget" in body else "limits"
+            if isinstance(body.get(budget), dict):
+                body[budget] = example.limits
     named = _name_the_model(body)
     if isinstance(named, dict) and named.get("model") == "constant" and isinstance(named.get("x"), list):
         named["x"] = [1, 0, 1]
     return named
+
+
+def _is_a_parameter(name: str, value: object) -> bool:
+    """Whether a field is a parameter of a family, or its name, and allowed as such."""
+    text = str(value)
+    if name == "family":
+        return text in [info.name for info in FAMILY_INFOS[:SIMPLE]]
+    if name in ("k", "keep", "d"):
+        return re.fullmatch("[1-9][0-9]{0,7}", text, re.ASCII) is not None
+    number = re.fullmatch(r"0?[.]([0-9]*)", text, re.ASCII)
+    return name in ("alpha", "p_add", "p_del", "m") and number is not None and number[1].strip("0") != ""
 
 
 def _name_the_model(fields: Any) -> Any:

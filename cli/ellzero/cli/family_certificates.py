@@ -1,7 +1,7 @@
 """What ``ellzero thresholds``, ``radius`` and ``plan`` print where a budget is not just a radius of discrete noise."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from math import isinf
@@ -25,7 +25,7 @@ from ellzero.core.text import count_noun
 _SECONDS_A_BUDGET, _SECONDS_A_CHANGE = 2e-5, 1e-6
 
 
-class _BudgetLine(NamedTuple):
+class BudgetLine(NamedTuple):
     """A budget and its threshold; ``min_p`` is the least double that certifies it, None if no p does."""
 
     counts: Counts
@@ -33,13 +33,18 @@ class _BudgetLine(NamedTuple):
     min_p: float | None
 
 
-def print_thresholds(family: Family, budgets: list[Counts], q: str, digits: int, output: str) -> None:
-    """Print ρ⁻¹(q) of each budget, rounded up, as it is computed."""
+def compute_budget_lines(family: Family, budgets: list[Counts], q: str, digits: int) -> Iterator[BudgetLine]:
+    """ρ⁻¹(q) of each budget as it is computed."""
     target = read_probability(q, "q")
     seconds = sum(_SECONDS_A_BUDGET + _SECONDS_A_CHANGE * sum(counts) for counts in budgets)
     announce(count_noun(len(budgets), "budget"), seconds)
     tracked = track(budgets, len(budgets), "budgets", seconds, streaming=True)
-    lines = _compute_lines(family, tracked, target, digits)
+    return _compute_lines(family, tracked, target, digits)
+
+
+def print_thresholds(family: Family, lines: Iterable[BudgetLine], q: str, digits: int, output: str) -> None:
+    """Print ρ⁻¹(q) of each budget, rounded up."""
+    target = read_probability(q, "q")
     if output == "csv":
         click.echo(",".join([*family.axes, "threshold"]))
         for line in lines:
@@ -62,17 +67,30 @@ def print_thresholds(family: Family, budgets: list[Counts], q: str, digits: int,
             click.echo(f"{counts}{line.threshold:f}" + ("  (no p does)" if line.min_p is None else ""))
 
 
-def print_certified(family: Family, evidence: Evidence, limits: Budget, top_k: int, as_json: bool) -> None:
-    """Print the largest certified budgets, or `abstain`, as the last lines."""
-    answer: CertifiedBudgets
+def compute_certified(family: Family, evidence: Evidence, limits: Budget, top_k: int) -> CertifiedBudgets:
+    """The largest certified budgets, computed here."""
     if evidence.n is not None:
         votes = Votes(int(evidence.count), evidence.n, evidence.failure)
-        answer = certified_from_votes(family, votes, limits, top_k=top_k)
+        return certified_from_votes(family, votes, limits, top_k=top_k)
+    return certified(family, evidence.p, limits, p_b=evidence.p_b, top_k=top_k)
+
+
+def print_certified(
+    family: Family,
+    evidence: Evidence,
+    limits: Budget,
+    top_k: int,
+    as_json: bool,
+    certify: Callable[[Family, Evidence, Budget, int], CertifiedBudgets] = compute_certified,
+) -> None:
+    """Print the largest certified budgets, or `abstain`, as the last lines."""
+    answer = certify(family, evidence, limits, top_k)
+    if evidence.n is not None:
+        votes = Votes(int(evidence.count), evidence.n, evidence.failure)
         given: dict[str, Any] = {"count": votes.count, "n": votes.n, "failure": str(evidence.failure)}
         given["p_lower"] = lower_bound(votes)
         sentence = f"{votes.count} of {votes.n} votes: p ≥ {given['p_lower']!r} at failure {evidence.failure}"
     else:
-        answer = certified(family, evidence.p, limits, p_b=evidence.p_b, top_k=top_k)
         given = {"p": evidence.p} | ({} if evidence.p_b is None else {"p_b": evidence.p_b})
         against = "" if evidence.p_b is None else f" against at most {evidence.p_b} for every other class"
         sentence = f"p = {evidence.p}{against}"
@@ -115,8 +133,8 @@ def print_plan(family: Family, budget: Budget, p: str, failure: str, power: str)
     click.echo(votes.n)
 
 
-def _compute_lines(family: Family, budgets: Iterable[Counts], q: Fraction, digits: int) -> Iterator[_BudgetLine]:
+def _compute_lines(family: Family, budgets: Iterable[Counts], q: Fraction, digits: int) -> Iterator[BudgetLine]:
     products = Products()
     for counts in budgets:
         (units, _), least = row_of_counts(family, counts, q, digits, products)
-        yield _BudgetLine(counts, scaled_decimal(units, digits), None if isinf(least) else least)
+        yield BudgetLine(counts, scaled_decimal(units, digits), None if isinf(least) else least)

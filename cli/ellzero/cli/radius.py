@@ -1,18 +1,17 @@
 """The command ``ellzero radius``."""
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from ellzero.certificates.budget_thresholds import rho, thresholds
-from ellzero.certificates.certified_budgets import MAX_TOP_K
+from ellzero.certificates.certified_budgets import MAX_TOP_K, CertifiedBudgets
 from ellzero.certificates.exact_thresholds import (
     estimate_radii,
     radius_bound,
@@ -23,22 +22,20 @@ from ellzero.certificates.families.masks import Ablation
 from ellzero.certificates.radii import Watch, certify, radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes
 from ellzero.cli.certificate_options import DIMENSION, VOTES
-from ellzero.cli.family_certificates import print_certified
+from ellzero.cli.family_certificates import compute_certified, print_certified
 from ellzero.cli.family_options import BudgetRanges, family_options, read_budget
+from ellzero.cli.lookup_options import check_lookup, lookup_options, notify_computed, open_lookup
 from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.cli.thresholds import column_seconds
 from ellzero.core.conventions import CONVENTIONS_DICT, DEFAULT_FAILURE
-from ellzero.core.errors import InvalidInput, MissingExtra
+from ellzero.core.errors import InvalidInput
 from ellzero.core.evidence import Evidence, read_evidence
 from ellzero.core.numbers import read_probability
-from ellzero.core.progress import announce, notify, track
-from ellzero.core.schemas import RadiusAnswer
+from ellzero.core.progress import announce, track
+from ellzero.core.schemas import CertifiedAnswer, RadiusAnswer
 
-_API_KEY = "ELLZERO_API_KEY"
-_BUNDLED = "bundled"
 _FIELDS = re.compile(r"\b(p|p_b|count|n|failure)\b")
 _TOP_K_HELP = "Certify that the class stays among so many most probable ones."
-_OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 
 
 @click.command("radius", cls=Command)
@@ -56,10 +53,7 @@ _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
 @click.option("--n", type=VOTES, help="... out of this many, drawn after the class was chosen ...")
 @click.option("--failure", help=f"... at this probability of being wrong; {DEFAULT_FAILURE} by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON that also says why.")
-@click.option(
-    "--table", metavar="URI", help="A table to look the radius up in; `bundled` is the one that ships with ellzero."
-)
-@click.option("--server", envvar="ELLZERO_SERVER", metavar="URL", help="A service to ask instead of computing.")
+@lookup_options("ELLZERO_SERVER")
 def radius_command(
     family: Family,
     d: int | None,
@@ -79,27 +73,21 @@ def radius_command(
     With several kinds of change there is a line for each of the largest certified budgets.
     """
     evidence = _read_options(p, p_b, count, n, failure)
-    if table is not None and server is not None:
-        raise click.UsageError("give either --table or --server, not both")
+    ask = check_lookup(table, server)
     if not isinstance(family, Discrete) or limits is not None or top_k > 1:
-        by_environment = click.get_current_context().get_parameter_source("server") is ParameterSource.ENVIRONMENT
-        if table is not None or (server is not None and not by_environment):
-            raise click.UsageError("--table and --server have discrete noise and one class only")
-        if server is not None:
-            notify("services have discrete noise and one class only, so this is computed here")
-        print_certified(family, evidence, _read_limits(family, limits, d), top_k, as_json)
+        most = _read_limits(family, limits, d)
+        certify_budgets = partial(_ask_for_budgets, table, server) if ask else compute_certified
+        print_certified(family, evidence, most, top_k, as_json, certify_budgets)
         return
     if d is None:
         raise click.UsageError("Missing option '--d'.")
     noise = family
-    if table is not None or server is not None:
+    if ask:
         fields: dict[str, Any] = {"k": noise.k, "alpha": str(noise.alpha), "d": d}
         fields |= {"p": p, "p_b": p_b} if p is not None else {"count": count, "n": n, "failure": evidence.failure}
-        try:
-            looked_up = _look_up(table, fields) if table is not None else _ask_service(str(server), fields)
-        except (MissingExtra, ModuleNotFoundError) as missing:
-            what, extra = ("--table", "tables") if table is not None else ("--server", "client")
-            raise MissingExtra(what, extra) from missing
+        with open_lookup(table, server) as client:
+            looked_up = client.radius(**fields)
+        notify_computed(table, looked_up.source)
         answer = _explain_answer(looked_up, fields)
     elif count is not None and n is not None:
         answer = _explain_votes(noise, count, n, str(evidence.failure), d)
@@ -191,31 +179,17 @@ def _explain_votes(noise: Discrete, count: int, n: int, failure: str, d: int) ->
     }
 
 
-def _ask_service(server: str, evidence: dict[str, Any]) -> RadiusAnswer:
-    """The answer of a service.
-
-    An API key is taken from the environment only: others can read the command lines of a machine.
-    """
-    from ellzero.client import Client, RejectedInput, UnsendableValue
-
-    try:
-        with Client(server, api_key=os.environ.get(_API_KEY) or None) as client:
-            answer: RadiusAnswer = client.radius(**evidence)
-            return answer
-    except RejectedInput as error:
-        raise click.UsageError(_with_option(error.detail, error.field)) from error
-    except UnsendableValue as error:
-        raise click.UsageError(_with_option(str(error), error.field)) from error
-
-
-def _look_up(table: str, evidence: dict[str, Any]) -> RadiusAnswer:
-    """The answer from a table."""
-    from ellzero.tables import LocalClient
-
-    answer: RadiusAnswer = LocalClient(None if table == _BUNDLED else table).radius(**evidence)
-    if answer.source == "computed":
-        notify("the table does not reach that far; the rest was computed")
-    return answer
+def _ask_for_budgets(
+    table: str | None, server: str | None, family: Family, evidence: Evidence, limits: Budget, top_k: int
+) -> CertifiedBudgets:
+    """The largest certified budgets from a table or a service."""
+    given = {name: getattr(evidence, name) for name in ("p", "p_b", "count", "n")}
+    if evidence.n is not None:
+        given["failure"] = evidence.failure
+    with open_lookup(table, server) as client:
+        answer: CertifiedAnswer = client.certified(family, limits=limits, top_k=top_k, **given)
+    notify_computed(table, answer.source)
+    return tuple(answer.certified) if isinstance(answer.certified, list) else answer.certified
 
 
 def _explain_answer(answer: RadiusAnswer, evidence: dict[str, Any]) -> dict[str, Any]:
@@ -234,13 +208,6 @@ def _explain_answer(answer: RadiusAnswer, evidence: dict[str, Any]) -> dict[str,
     low = None if answer.p_lower is None else float(answer.p_lower)
     counts = {"min_count": answer.min_count, "next_min_count": answer.next_min_count}
     return {**fields, "p_lower": low, **reason, **counts}
-
-
-def _with_option(message: str, field: str | None) -> str:
-    """The message, in which the field is named as on the command line."""
-    if field is None:
-        return message
-    return message.replace(field, _OPTIONS.get(field, f"--{field.replace('_', '-')}"), 1)
 
 
 def _watch(noise: Discrete, p: Fraction, d: int) -> Watch:

@@ -24,13 +24,17 @@ from ellzero.certificates.families.base import Counts, Family
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.lee2019 import PaperCell, combine, sum_range
 from ellzero.cli.certificate_options import DIMENSION, RADIUS
-from ellzero.cli.family_certificates import print_thresholds
+from ellzero.cli.family_certificates import BudgetLine, compute_budget_lines, print_thresholds
 from ellzero.cli.family_options import BudgetRanges, family_options, list_budgets
+from ellzero.cli.lookup_options import check_lookup, lookup_options, notify_computed, open_lookup
 from ellzero.cli.parameters import MOST_RADII, Command, IntegerRange, Radii
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import MAX_DIGITS, read_integer, read_probability
 from ellzero.core.progress import announce, notify, track
+from ellzero.core.schemas import BudgetThresholdsAnswer, ThresholdsAnswer
+
+DIGITS = 20  # of tables and services, and by default
 
 
 @click.command("thresholds", cls=Command)
@@ -45,10 +49,11 @@ from ellzero.core.progress import announce, notify, track
 @click.option("--q", default="1/2", show_default=True, help="ρ⁻¹(q) in place of ρ⁻¹(1/2).")
 @click.option("--d", type=DIMENSION, help="Number of coordinates, which bounds r. The paper's method needs it.")
 @click.option(
-    "--digits", type=IntegerRange(1, MAX_DIGITS), default=20, show_default=True, help="Digits after the point."
+    "--digits", type=IntegerRange(1, MAX_DIGITS), default=DIGITS, show_default=True, help="Digits after the point."
 )
 @click.option("--method", type=click.Choice(["engine", "paper"]), default="engine", show_default=True)
 @click.option("--workers", type=IntegerRange(min=1), help="Processes for the paper's method; all cores by default.")
+@lookup_options()
 @click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def thresholds_command(
     family: Family,
@@ -60,6 +65,8 @@ def thresholds_command(
     digits: int,
     method: str,
     workers: int | None,
+    table: str | None,
+    server: str | None,
     output: str,
 ) -> None:
     """Print the thresholds ρ_r⁻¹(1/2): a probability p certifies radius r iff p exceeds the r-th one.
@@ -71,19 +78,26 @@ def thresholds_command(
         raise click.UsageError("give either --r or --r-max")
     if workers is not None and method != "paper":
         raise click.UsageError("--workers goes with --method paper")
+    ask = check_lookup(table, server)
+    if ask and (method == "paper" or digits != DIGITS):
+        raise click.UsageError(f"--table and --server have {DIGITS} digits, and no --method")
     if not isinstance(family, Discrete) or budget is not None or read_probability(q, "q") != HALF:
         if method == "paper" or workers is not None:
             raise click.UsageError("--method paper is for discrete noise at q = 1/2")
         budgets = _list_budgets(family, budget, r, r_max)
         if d is not None and any(sum(counts) > d for counts in budgets):
             raise click.UsageError(f"no more than d = {d} coordinates can change: name budgets up to that")
-        print_thresholds(family, budgets, q, digits, output)
+        lines = _ask_for_budgets(table, server, family, budgets, q) if ask else None
+        print_thresholds(family, lines or compute_budget_lines(family, budgets, q, digits), q, digits, output)
         return
     noise = family
     if d is not None and r_max is not None and r_max > d:
         notify(f"--r-max is cut at d = {d}: no more coordinates can change")
         r_max = d
-    if method == "paper":
+    rows: Iterable[Line]
+    if ask:
+        rows = _ask_for_rows(table, server, noise, r if r is None or d is None else _read_radii(r, d), r_max, d)
+    elif method == "paper":
         if d is None:
             raise InvalidInput("d", "given for the paper's method, which works on the whole space", d)
         if r is None and r_max is None:
@@ -91,7 +105,7 @@ def thresholds_command(
         radii = range(read_integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r
         rows = paper_rows(noise, d, radii, digits, workers or os.cpu_count() or 1)
     elif r is not None:
-        rows = chosen_rows(noise, r if d is None else [read_integer(at, "r", 0, d) for at in r], digits)
+        rows = chosen_rows(noise, r if d is None else _read_radii(r, d), digits)
     else:
         rows = column_rows(noise, r_max, d, digits)
     print_rows(rows, noise, digits, method, output)
@@ -111,6 +125,10 @@ def _list_budgets(
         raise click.UsageError("give --r, --r-max or --budget")
     radii = range(read_integer(r_max, "r_max", 0, MOST_RADII) + 1) if r is None else r
     return [family.read_budget(each, "--r" if r is not None else "--r-max") for each in radii]
+
+
+def _read_radii(radii: list[int], d: int) -> list[int]:
+    return [read_integer(r, "r", 0, d) for r in radii]
 
 
 # Seconds; measured as docs/benchmarks.md says, to warn of long work and not to promise anything.
@@ -156,6 +174,37 @@ def paper_rows(noise: Discrete, d: int, radii: Sequence[int], digits: int, worke
 def column_seconds(radii: int, digits: int = 20) -> float:
     """About how long a column takes."""
     return radii * _SECONDS_A_RADIUS * max(1, digits / 50)
+
+
+def _ask_for_budgets(
+    table: str | None, server: str | None, family: Family, budgets: list[Counts], q: str
+) -> list[BudgetLine]:
+    """Thresholds from a table or a service, which have all budgets within limits."""
+    limits = family.write_budget(tuple(map(max, zip(*budgets, strict=True))))
+    with open_lookup(table, server) as client:
+        answer: BudgetThresholdsAnswer = client.budget_thresholds(family, limits, q=q)
+    notify_computed(table, answer.source)
+    rows = {family.read_budget(row.budget): row for row in answer.rows}
+    return [BudgetLine(counts, rows[counts].threshold, rows[counts].min_p) for counts in budgets]
+
+
+def _ask_for_rows(
+    table: str | None, server: str | None, noise: Discrete, radii: list[int] | None, r_max: int | None, d: int | None
+) -> list[Line]:
+    """Rows of discrete noise from a table or a service: these radii, 0..r_max, or up to saturation or d."""
+    if radii is None and r_max is None:
+        with open_lookup(table, server) as client:
+            column: ThresholdsAnswer = client.thresholds(k=noise.k, alpha=str(noise.alpha), r_max=d)
+        notify_computed(table, column.source)
+        return [Line(row.r, row.threshold, {"exact": row.exact, "min_p": row.min_p}) for row in column.rows]
+    wanted = radii if radii is not None else list(range((r_max or 0) + 1))
+    with open_lookup(table, server) as client:
+        answer: BudgetThresholdsAnswer = client.budget_thresholds(noise, max(wanted))
+    notify_computed(table, answer.source)
+    rows = [answer.rows[r] for r in wanted]
+    return [
+        Line(r, row.threshold, {"exact": row.exact, "min_p": row.min_p}) for r, row in zip(wanted, rows, strict=True)
+    ]
 
 
 def print_rows(rows: Iterable[Line], noise: Discrete, digits: int, method: str, output: str) -> None:

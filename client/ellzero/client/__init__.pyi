@@ -14,15 +14,24 @@ from ellzero.client.errors import (
     TooCostly as TooCostly,
     UnsendableValue as UnsendableValue,
 )
-from ellzero.core.conventions import Conventions as Conventions
+from ellzero.core.conventions import BudgetConventions as BudgetConventions, Conventions as Conventions
 from ellzero.core.errors import InvalidInput as InvalidInput
 from ellzero.core.schemas import (
     AdversarialChange as AdversarialChange,
+    BudgetPlanAnswer as BudgetPlanAnswer,
+    BudgetThreshold as BudgetThreshold,
+    BudgetThresholdsAnswer as BudgetThresholdsAnswer,
+    CertifiedAnswer as CertifiedAnswer,
+    CertifiedListAnswer as CertifiedListAnswer,
     CertifyAnswer as CertifyAnswer,
+    ChangeKind as ChangeKind,
     CompareAnswer as CompareAnswer,
     ComparedThreshold as ComparedThreshold,
     ExactCertificate as ExactCertificate,
     ExactProbability as ExactProbability,
+    FamiliesAnswer as FamiliesAnswer,
+    FamilyInfo as FamilyInfo,
+    FamilyParameter as FamilyParameter,
     FeatureChange as FeatureChange,
     InputCertificate as InputCertificate,
     InputPrediction as InputPrediction,

@@ -12,10 +12,14 @@ import httpx2
 
 from ellzero.client._numbers import read_integer, write_shortest
 from ellzero.client._requests import (
+    PLAN,
     RADIUS,
+    THRESHOLDS,
     Request,
     flatten_counts,
     flatten_probabilities,
+    make_certified_lists,
+    make_family_post,
     make_get,
     make_radii_arrays,
     make_radii_lists,
@@ -25,7 +29,12 @@ from ellzero.client.errors import UnsendableValue
 from ellzero.core.errors import InvalidInput
 from ellzero.core.evidence import is_array, is_several, read_evidence
 from ellzero.core.schemas import (
+    BudgetPlanAnswer,
+    BudgetThresholdsAnswer,
+    CertifiedAnswer,
+    CertifiedListAnswer,
     CompareAnswer,
+    FamiliesAnswer,
     ModelsAnswer,
     PlanAnswer,
     RadiiAnswer,
@@ -70,13 +79,54 @@ def radius(
 
 def thresholds(k: Any, alpha: Any, r_max: Any) -> Call[ThresholdsAnswer]:
     """The call of `Client.thresholds`."""
-    return _make_call(make_get("/v1/thresholds", k=k, alpha=alpha, r_max=r_max), ThresholdsAnswer)
+    return _make_call(make_get(THRESHOLDS, k=k, alpha=alpha, r_max=r_max), ThresholdsAnswer)
 
 
 def plan(k: Any, alpha: Any, r: Any, p: Any, n: Any, d: Any, failure: Any, power: Any) -> Call[PlanAnswer]:
     """The call of `Client.plan`."""
-    request = make_get("/v1/plan", k=k, alpha=alpha, r=r, p=p, n=n, d=d, failure=failure, power=power)
+    request = make_get(PLAN, k=k, alpha=alpha, r=r, p=p, n=n, d=d, failure=failure, power=power)
     return _make_call(request, PlanAnswer)
+
+
+def certified(
+    family: Any, p: Any, limits: Any, p_b: Any, count: Any, n: Any, failure: Any, top_k: Any
+) -> Call[CertifiedAnswer | CertifiedListAnswer]:
+    """The call of `Client.certified`: JSON, which takes any family."""
+    try:
+        evidence = read_evidence(p, p_b, count, n, failure)
+    except InvalidInput as error:
+        raise UnsendableValue(error.field, error.allowed, error.value) from None
+    name, values = evidence.name, evidence.values
+    if is_array(values) or is_array(p_b):
+        raise UnsendableValue("p_b" if is_array(p_b) else name, "one number or a list", "an array")
+    rest = {"n": n, "failure": failure, "top_k": top_k}
+    if not is_several(values):
+        request = make_family_post(RADIUS, family, {"limits": limits}, **{name: values}, p_b=p_b, **rest)
+        return _make_call(request, CertifiedAnswer)
+
+    def read_all(responses: Sequence[httpx2.Response]) -> CertifiedListAnswer:
+        answers = [read_answer(response, CertifiedListAnswer) for response in responses]
+        budgets = [budget for answer in answers for budget in answer.certified]
+        _check_number(responses[0], len(budgets), len(values))
+        return replace(answers[0], certified=budgets, source=combine_sources([answer.source for answer in answers]))
+
+    return Call(make_certified_lists(name, values, p_b, family, limits, **rest), read_all)
+
+
+def budget_thresholds(family: Any, limits: Any, q: Any) -> Call[BudgetThresholdsAnswer]:
+    """The call of `Client.budget_thresholds`."""
+    return _make_call(make_family_post(THRESHOLDS, family, {"limits": limits}, q=q), BudgetThresholdsAnswer)
+
+
+def budget_plan(family: Any, budget: Any, p: Any, failure: Any, power: Any) -> Call[BudgetPlanAnswer]:
+    """The call of `Client.budget_plan`."""
+    request = make_family_post(PLAN, family, {"budget": budget}, p=p, failure=failure, power=power)
+    return _make_call(request, BudgetPlanAnswer)
+
+
+def families() -> Call[FamiliesAnswer]:
+    """The call of `Client.families`."""
+    return _make_call(make_get("/v1/families"), FamiliesAnswer)
 
 
 def compare(alpha: Any, d: Any, p: Any, r_max: Any) -> Call[CompareAnswer]:

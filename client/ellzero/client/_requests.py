@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ellzero.client._numbers import read_integer, write_exact, write_shortest
 from ellzero.client.errors import UnsendableValue
@@ -16,8 +18,13 @@ if TYPE_CHECKING:
 JSON = "application/json"
 NPY = "application/x-npy"
 RADIUS = "/v1/radius"
+THRESHOLDS = "/v1/thresholds"
+PLAN = "/v1/plan"
 MAX_VALUES = 1_000_000  # in a `.npy` file: the service's limit
+MAX_CERTIFIED = 1_000  # in a list about budgets: the service's limit
 MAX_LISTED = 40_000  # in a JSON list: however long its texts are, the body stays below 32 MiB
+
+_DEEPEST = 100
 
 # How the numbers of the API are written, apart from lists. All others are integers.
 _WRITERS = {
@@ -26,7 +33,20 @@ _WRITERS = {
     "alpha": write_shortest,
     "failure": write_shortest,
     "power": write_shortest,
+    "q": write_exact,
 }
+
+
+class Describable(Protocol):
+    """Whatever describes itself, such as the families of ``ellzero.certificates``."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """The description."""
+        ...
+
+
+FamilyLike: TypeAlias = Describable | Mapping[str, Any]
+BudgetLike: TypeAlias = int | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,17 +77,24 @@ def make_get(path: str, **values: object) -> Request:
 
 def make_radii_lists(evidence: str, values: Sequence[Any], p_b: object, **others: object) -> Iterator[Request]:
     """Make requests for the radii of a list, in JSON; ``evidence`` is "p" or "count". Long lists are split."""
-    bounds = _list_bounds(p_b)
     same: dict[str, object] = {name: _write(name, value) for name, value in others.items() if value is not None}
-    if bounds is None and p_b is not None:
-        same["p_b"] = write_exact(p_b, "p_b")
-    writer = read_integer if evidence == "count" else write_exact
-    for part in _split(len(values), MAX_LISTED):
-        body: dict[str, object] = {**same, evidence: [writer(value, evidence) for value in values[part]]}
-        if bounds is not None:
-            body["p_b"] = [write_exact(bound, "p_b") for bound in bounds[part]]
-        content = json.dumps(body, separators=(",", ":")).encode()
-        yield Request("POST", RADIUS, {}, {"accept": JSON, "content-type": JSON}, content)
+    for listed in _write_lists(evidence, values, p_b, MAX_LISTED):
+        yield Request("POST", RADIUS, {}, {"accept": JSON, "content-type": JSON}, _write_body(same | listed))
+
+
+def make_family_post(path: str, family: object, budgets: Mapping[str, object], **others: object) -> Request:
+    """Make a POST about a family: ``budgets`` are fields that hold budgets, ``others`` numbers; None is left out."""
+    body = _write_family_fields(family, budgets, others)
+    return Request("POST", path, {}, {"accept": JSON, "content-type": JSON}, _write_body(body))
+
+
+def make_certified_lists(
+    evidence: str, values: Sequence[Any], p_b: object, family: object, limits: object, **others: object
+) -> Iterator[Request]:
+    """Make requests for the budgets that each of a list certifies; ``evidence`` is "p" or "count"."""
+    same = _write_family_fields(family, {"limits": limits}, others)
+    for listed in _write_lists(evidence, values, p_b, MAX_CERTIFIED):
+        yield Request("POST", RADIUS, {}, {"accept": JSON, "content-type": JSON}, _write_body(same | listed))
 
 
 def make_radii_arrays(flat: "NDArray[Any]", **others: object) -> Iterator[Request]:
@@ -136,6 +163,51 @@ def _write_query(values: Mapping[str, object]) -> dict[str, str]:
 def _write(name: str, value: object) -> str | int:
     writer = _WRITERS.get(name)
     return read_integer(value, name) if writer is None else writer(value, name)
+
+
+def _write_lists(evidence: str, values: Sequence[Any], p_b: object, most: int) -> Iterator[dict[str, object]]:
+    """The fields of values and of their bounds, so many at once."""
+    bounds = _list_bounds(p_b)
+    writer = read_integer if evidence == "count" else write_exact
+    for part in _split(len(values), most):
+        listed: dict[str, object] = {evidence: [writer(value, evidence) for value in values[part]]}
+        if bounds is not None:
+            listed["p_b"] = [write_exact(bound, "p_b") for bound in bounds[part]]
+        elif p_b is not None:
+            listed["p_b"] = write_exact(p_b, "p_b")
+        yield listed
+
+
+def _write_family_fields(
+    family: object, budgets: Mapping[str, object], others: Mapping[str, object]
+) -> dict[str, object]:
+    described = family.describe() if hasattr(family, "describe") and not isinstance(family, Mapping) else family
+    if not isinstance(described, Mapping):
+        raise UnsendableValue("family", "a family of noises, or its description", family)
+    fields: dict[str, object] = {"family": _write_nested(described, "family")}
+    fields |= {name: _write_nested(budget, name) for name, budget in budgets.items() if budget is not None}
+    return fields | {name: _write(name, value) for name, value in others.items() if value is not None}
+
+
+def _write_nested(value: object, field: str, depth: int = 0) -> object:
+    """Return a description or a budget as JSON has it: numbers that JSON would round are text."""
+    if depth > _DEEPEST:
+        raise UnsendableValue(field, "nested less deeply", value)
+    if isinstance(value, Mapping):
+        if not all(isinstance(name, str) for name in value):
+            raise UnsendableValue(field, "a mapping whose keys are text", value)
+        return {name: _write_nested(inner, f"{field}.{name}", depth + 1) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_write_nested(inner, field, depth + 1) for inner in value]
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Integral):
+        return read_integer(value, field)
+    return float(value) if isinstance(value, float) and isfinite(value) else write_shortest(value, field)
+
+
+def _write_body(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def _write_array(array: "NDArray[Any]") -> bytes:

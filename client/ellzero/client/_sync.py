@@ -13,12 +13,17 @@ from ellzero.client._calls import Call
 from ellzero.client._connection import DOWN, RETRIES, TIMEOUT, Connection, Retries
 from ellzero.client._numbers import Number
 from ellzero.client._progress import ProgressCallback, report_progress
-from ellzero.client._requests import Request, make_cancel_job, make_get, make_get_job, make_vote
+from ellzero.client._requests import BudgetLike, FamilyLike, Request, make_cancel_job, make_get, make_get_job, make_vote
 from ellzero.client._responses import read_job, read_result, read_vote
 from ellzero.core.conventions import DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.schemas import (
+    BudgetPlanAnswer,
+    BudgetThresholdsAnswer,
+    CertifiedAnswer,
+    CertifiedListAnswer,
     CertifyAnswer,
     CompareAnswer,
+    FamiliesAnswer,
     JobAnswer,
     ModelsAnswer,
     PlanAnswer,
@@ -159,6 +164,91 @@ class Client:
     ) -> PlanAnswer:
         """With ``r`` and ``p``: how many votes that radius needs. With ``n`` and ``d``: how far n votes can reach."""
         return self._run(_calls.plan(k, alpha, r, p, n, d, failure, power))
+
+    @overload
+    def certified(  # type: ignore[overload-overlap]  # text is a sequence too, and means one number
+        self,
+        family: FamilyLike,
+        p: Number,
+        *,
+        limits: BudgetLike | None = None,
+        p_b: Number | None = None,
+        top_k: int = 1,
+    ) -> CertifiedAnswer: ...
+    @overload
+    def certified(
+        self,
+        family: FamilyLike,
+        *,
+        limits: BudgetLike | None = None,
+        count: int,
+        n: int,
+        failure: Number | None = None,
+        top_k: int = 1,
+    ) -> CertifiedAnswer: ...
+    @overload
+    def certified(
+        self,
+        family: FamilyLike,
+        p: Sequence[Number],
+        *,
+        limits: BudgetLike | None = None,
+        p_b: Number | Sequence[Number] | None = None,
+        top_k: int = 1,
+    ) -> CertifiedListAnswer: ...
+    @overload
+    def certified(
+        self,
+        family: FamilyLike,
+        *,
+        limits: BudgetLike | None = None,
+        count: Sequence[int],
+        n: int,
+        failure: Number | None = None,
+        top_k: int = 1,
+    ) -> CertifiedListAnswer: ...
+    def certified(
+        self,
+        family: FamilyLike,
+        p: Any = None,
+        *,
+        limits: BudgetLike | None = None,
+        p_b: Any = None,
+        count: Any = None,
+        n: int | None = None,
+        failure: Number | None = None,
+        top_k: int = 1,
+    ) -> CertifiedAnswer | CertifiedListAnswer:
+        """The largest budgets of any family of noises that ``p``, or ``count`` of ``n`` votes, certify.
+
+        ``family`` is a family of ``ellzero.certificates``, or a description such as ``{"family": "mask", "m": "0.9"}``.
+        ``limits`` say how many changes of each kind are of interest: a number, or a mapping such as
+        ``{"add": 5, "delete": 20}``; what is not named is 0. ``top_k`` keeps the class among so many most probable
+        ones. The evidence is that of `radius`; a list gives a `CertifiedListAnswer`.
+        """
+        return self._run(_calls.certified(family, p, limits, p_b, count, n, failure, top_k))
+
+    def budget_thresholds(
+        self, family: FamilyLike, limits: BudgetLike | None = None, *, q: Number = "1/2"
+    ) -> BudgetThresholdsAnswer:
+        """The thresholds ρ⁻¹(q) of all budgets of any family of noises within limits, as in `certified`."""
+        return self._run(_calls.budget_thresholds(family, limits, q))
+
+    def budget_plan(
+        self,
+        family: FamilyLike,
+        budget: BudgetLike,
+        p: Number,
+        *,
+        failure: Number | None = None,
+        power: Number | None = None,
+    ) -> BudgetPlanAnswer:
+        """How many votes a budget of any family of noises takes for an input of probability ``p``."""
+        return self._run(_calls.budget_plan(family, budget, p, failure, power))
+
+    def families(self) -> FamiliesAnswer:
+        """Every family of noises: what it models, its parameters, and the kinds of change that its budgets count."""
+        return self._run(_calls.families())
 
     def compare(self, *, alpha: Number, d: int, p: Number | None = None, r_max: int | None = None) -> CompareAnswer:
         """The discrete noise on bits beside Gaussian noise: radii for ``p``, thresholds up to ``r_max``."""

@@ -24,6 +24,17 @@ class Conventions:
     r: str = "at most r coordinates changed"
 
 
+@dataclass(frozen=True)
+class BudgetConventions:
+    """What budgets and thresholds mean where a noise is any family: the same in every answer about budgets."""
+
+    budget: str = "at most so many changes of each kind; what is not named is 0"
+    threshold: str = "p certifies a budget iff p exceeds its threshold, which is rounded up"
+    k: str = "number of categories minus one"
+    alpha: str = "total probability of staying"
+
+
 CONVENTIONS: Final = Conventions()
+BUDGET_CONVENTIONS: Final = BudgetConventions()
 CONVENTIONS_DICT: Final[dict[str, str]] = asdict(CONVENTIONS)
 """The same for JSON."""

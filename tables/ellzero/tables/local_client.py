@@ -1,6 +1,6 @@
 """A client that needs no server: the lookups of `ellzero.client.Client`, answered from a table in this process."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from types import TracebackType
 from typing import Any, Self, TypeAlias, overload
@@ -8,13 +8,20 @@ from typing import Any, Self, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Discrete, Votes
+from ellzero.certificates import Discrete, Family, Votes, make_family
+from ellzero.certificates.budget_thresholds import HALF
+from ellzero.certificates.families.base import Budget
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
 from ellzero.core.evidence import is_array, is_several, read_evidence
-from ellzero.core.numbers import RationalLike, read_dimension
+from ellzero.core.numbers import RationalLike, read_dimension, read_probability
 from ellzero.core.schemas import (
+    BudgetPlanAnswer,
+    BudgetThresholdsAnswer,
+    CertifiedAnswer,
+    CertifiedListAnswer,
     CompareAnswer,
+    FamiliesAnswer,
     PlanAnswer,
     RadiiAnswer,
     RadiiArray,
@@ -23,9 +30,12 @@ from ellzero.core.schemas import (
     ThresholdsAnswer,
 )
 from ellzero.tables.bundled import bundled_index
-from ellzero.tables.lookup import queries
+from ellzero.tables.lookup import budget_queries, queries
+from ellzero.tables.lookup.family_catalogue import answer_families
 from ellzero.tables.lookup.index import ThresholdIndex
 
+FamilyLike: TypeAlias = Family | Mapping[str, Any]
+"""A family of noises, or its description."""
 Bounds: TypeAlias = RationalLike | Sequence[RationalLike] | NDArray[np.floating[Any]]
 
 
@@ -129,6 +139,95 @@ class LocalClient:
             return queries.answer_reach(self._index, noise, n, d, failure)
         raise InvalidInput("plan", "called with r and p (and power), or with n and d", {"r": r, "p": p, "n": n, "d": d})
 
+    @overload
+    def certified(  # type: ignore[overload-overlap]  # text is a sequence too, and means one number
+        self,
+        family: FamilyLike,
+        p: RationalLike,
+        *,
+        limits: Budget | None = None,
+        p_b: RationalLike | None = None,
+        top_k: int = 1,
+    ) -> CertifiedAnswer: ...
+    @overload
+    def certified(
+        self,
+        family: FamilyLike,
+        *,
+        limits: Budget | None = None,
+        count: int,
+        n: int,
+        failure: RationalLike | None = None,
+        top_k: int = 1,
+    ) -> CertifiedAnswer: ...
+    @overload
+    def certified(
+        self,
+        family: FamilyLike,
+        p: Sequence[RationalLike],
+        *,
+        limits: Budget | None = None,
+        p_b: RationalLike | Sequence[RationalLike] | None = None,
+        top_k: int = 1,
+    ) -> CertifiedListAnswer: ...
+    @overload
+    def certified(
+        self,
+        family: FamilyLike,
+        *,
+        limits: Budget | None = None,
+        count: Sequence[int],
+        n: int,
+        failure: RationalLike | None = None,
+        top_k: int = 1,
+    ) -> CertifiedListAnswer: ...
+    def certified(
+        self,
+        family: FamilyLike,
+        p: Any = None,
+        *,
+        limits: Budget | None = None,
+        p_b: Any = None,
+        count: Any = None,
+        n: int | None = None,
+        failure: RationalLike | None = None,
+        top_k: int = 1,
+    ) -> CertifiedAnswer | CertifiedListAnswer:
+        """The largest budgets of any family, within limits, that a probability or votes certify; or each of a list."""
+        noise, evidence = _read_family(family), read_evidence(p, p_b, count, n, failure)
+        counts = budget_queries.read_limits(noise, limits)
+        if is_array(evidence.values) or is_array(p_b):
+            raise InvalidInput("p_b" if is_array(p_b) else evidence.name, "one number or a list", "an array")
+        if is_several(evidence.values):
+            return budget_queries.answer_certified_list(self._index, noise, counts, evidence, top_k)
+        return budget_queries.answer_certified(self._index, noise, counts, evidence, top_k)
+
+    def budget_thresholds(
+        self, family: FamilyLike, limits: Budget | None = None, *, q: RationalLike = HALF
+    ) -> BudgetThresholdsAnswer:
+        """The thresholds ρ⁻¹(q) of all budgets of any family within limits."""
+        noise, target = _read_family(family), read_probability(q, "q")
+        counts = budget_queries.read_square(noise, limits)
+        rows = budget_queries.find_budget_rows(self._index, noise, counts, target)
+        return budget_queries.answer_budget_rows(noise, counts, target, rows)
+
+    def budget_plan(
+        self,
+        family: FamilyLike,
+        budget: Budget,
+        p: RationalLike,
+        *,
+        failure: RationalLike | None = None,
+        power: RationalLike | None = None,
+    ) -> BudgetPlanAnswer:
+        """How many votes a budget of any family takes for an input of probability p."""
+        failure, power = DEFAULT_FAILURE if failure is None else failure, DEFAULT_POWER if power is None else power
+        return budget_queries.answer_budget_plan(_read_family(family), budget, p, failure, power)
+
+    def families(self) -> FamiliesAnswer:
+        """Every family of noises: what it models, its parameters, and the kinds of change that its budgets count."""
+        return answer_families()
+
     def compare(
         self, *, alpha: RationalLike, d: int, p: RationalLike | None = None, r_max: int | None = None
     ) -> CompareAnswer:
@@ -157,3 +256,7 @@ class LocalClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _read_family(family: FamilyLike) -> Family:
+    return family if isinstance(family, Family) else make_family(family)

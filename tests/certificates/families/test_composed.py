@@ -27,7 +27,7 @@ from ellzero.certificates import (
     rho_inverse,
     threshold,
 )
-from ellzero.certificates.families.composed import _count_splits, split_budget
+from ellzero.certificates.families.composed import count_splits, split_budget
 
 HALF = Fraction(1, 2)
 
@@ -97,7 +97,7 @@ def test_equal_columns_are_one_member() -> None:
 def test_budgets_are_divided_in_every_way_and_counted_before(total: int, most: list[int]) -> None:
     ways = [split for split in product(*(range(each + 1) for each in most)) if sum(split) == total]
     assert sorted(split_budget(total, most)) == ways
-    assert _count_splits(total, most) == len(ways)
+    assert count_splits(total, most) == len(ways)
 
 
 def test_too_many_ways_to_divide_a_budget_are_refused() -> None:
@@ -109,9 +109,9 @@ def test_too_many_ways_to_divide_a_budget_are_refused() -> None:
 
 
 def test_many_columns_that_can_be_chosen_in_few_ways_are_not_refused() -> None:
-    assert _count_splits(10**6, [10**6, 1]) == 2
-    assert _count_splits(4 * 10**5, [2 * 10**5, 2 * 10**5]) == 1
-    assert _count_splits(7, [3, 3]) == 0
+    assert count_splits(10**6, [10**6, 1]) == 2
+    assert count_splits(4 * 10**5, [2 * 10**5, 2 * 10**5]) == 1
+    assert count_splits(7, [3, 3]) == 0
 
 
 def test_members_of_a_joint_budget_are_struck_together() -> None:

@@ -232,14 +232,14 @@ class RegionList(Family):
 
 def split_budget(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """All ways to divide a budget among kinds, with no more of each than these. Raises if there are too many."""
-    ways = _count_splits(total, most)
+    ways = count_splits(total, most)
     if ways > MOST_WAYS:
         allowed = f"one that can be divided in at most {MOST_WAYS:,} ways among {len(most)} kinds; this one in more"
         raise InvalidInput("budget", allowed, total)
     return _splits(total, most)
 
 
-def _count_splits(total: int, most: Sequence[int]) -> int:
+def count_splits(total: int, most: Sequence[int]) -> int:
     """How many there are, or a number above `MOST_WAYS`."""
     total = min(total, sum(most) - total)  # what is left over is divided in as many ways
     if total < 0:

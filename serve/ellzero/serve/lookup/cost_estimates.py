@@ -108,9 +108,14 @@ def sending_seconds(noise: Discrete, r_max: int | None) -> float:
     return estimate_rows(noise, r_max) * _SECONDS_PER_ROW_SENT
 
 
+def planning_seconds() -> float:
+    """Estimate the time to find the least number of votes for a threshold."""
+    return _SECONDS_PER_PLAN
+
+
 def plan_seconds(noise: Discrete, r: int) -> float:
     """Estimate the time to find the least number of votes for a radius."""
-    return _SECONDS_PER_PLAN + min(r, estimate_radii(saturation_bound(noise, 20))) * _SECONDS_PER_TWO_CLASS_RADIUS
+    return planning_seconds() + min(r, estimate_radii(saturation_bound(noise, 20))) * _SECONDS_PER_TWO_CLASS_RADIUS
 
 
 def estimate_rows(noise: Discrete, r_max: int | None) -> int:

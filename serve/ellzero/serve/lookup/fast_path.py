@@ -23,6 +23,7 @@ from ellzero.serve.platform.requests import parse_query
 from ellzero.serve.platform.responses import JsonResponse
 
 RADIUS_PATH = "/v1/radius"
+FAMILY = "family"  # the parameter of queries about budgets of any family
 _P_IN_DIGITS = re.compile(rf"(?:^|&)p=([0-9./]{{1,{MAX_CHARACTERS}}})(?=&|$)".encode())
 
 
@@ -36,7 +37,7 @@ _ROUTE = MatchedRoute(RADIUS_PATH)
 
 
 class FastPathMiddleware:
-    """Answers GET /v1/radius; passes all other requests on."""
+    """Answers GET /v1/radius of the discrete noise; passes all other requests on."""
 
     def __init__(self, app: ASGIApp, service: LookupService, metrics: Metrics) -> None:
         self._app = app
@@ -47,16 +48,21 @@ class FastPathMiddleware:
         if scope["type"] == "http" and scope["path"] == RADIUS_PATH and scope["method"] == "GET":
             scope["route"] = _ROUTE
             answer = await self._answer(scope["query_string"])
-            self._metrics.count_answer(answer.source)
-            await JsonResponse(answer)(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            if answer is not None:
+                self._metrics.count_answer(answer.source)
+                await JsonResponse(answer)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
-    async def _answer(self, query: bytes) -> RadiusAnswer:
+    async def _answer(self, query: bytes) -> RadiusAnswer | None:
+        """Return the answer, None for a query that names a family: the ordinary route answers those."""
         plain = parse_plain_query(query)
         if plain is not None:
             return await self._service.radius_of_p(*plain)
-        return await self._service.radius(RadiusRequest.model_validate(parse_query(query)))
+        parameters = parse_query(query)
+        if FAMILY in parameters:
+            return None
+        return await self._service.radius(RadiusRequest.model_validate(parameters))
 
 
 class PlainRadiusRequest(NamedTuple):

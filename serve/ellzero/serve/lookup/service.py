@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,16 @@ class LookupService:
         """Stop all work."""
         self.pool.close()
 
+    @property
+    def index(self) -> ThresholdIndex:
+        """The table as it is now."""
+        return self._index
+
+    @property
+    def max_seconds(self) -> float:
+        """How long the work for a request may be expected to take."""
+        return self._settings.max_seconds
+
     async def radius(self, request: RadiusRequest) -> RadiusAnswer:
         """Return the radius of a probability, optionally with a runner-up, or of votes; with its thresholds."""
         noise, d, votes, top = request.noise, request.d, request.votes, request.p
@@ -86,7 +97,7 @@ class LookupService:
         if request.p_b is None:
             return await self.radius_of_p(noise, d, str(top))
         p, p_b = read_probability(top, "p"), read_probability(request.p_b, "p_b")
-        self._check_cost(cost_estimates.two_class_seconds(noise, min(p_b, 1 - p), d))
+        self.check_cost(cost_estimates.two_class_seconds(noise, min(p_b, 1 - p), d))
         await self._ensure_rows(noise, max(p, 1 - p_b), d)
         return await self.pool.run(queries.answer_two_classes, self._index, noise, top, request.p_b, d)
 
@@ -131,19 +142,19 @@ class LookupService:
     async def thresholds(self, request: ThresholdsRequest) -> ColumnResult:
         """Return a column up to a radius, or up to saturation."""
         noise, r_max, index = request.noise, request.r_max, self._index
-        self._check_cost(cost_estimates.sending_seconds(noise, r_max))
+        self.check_cost(cost_estimates.sending_seconds(noise, r_max))
         have, expected_seconds = partial(index.is_whole, noise, r_max), cost_estimates.column_seconds(noise, r_max)
         if have() or cost_estimates.estimate_rows(noise, r_max) <= MOST_CACHED_ROWS:
             await self._compute_once(noise, have, partial(index.extend_to, noise, r_max), expected_seconds)
         else:  # too many rows to cache
-            self._check_cost(expected_seconds)
+            self.check_cost(expected_seconds)
         return await self.pool.run(index.thresholds, noise, r_max)
 
     async def plan(self, request: PlanRequest) -> PlanAnswer:
         """Return the votes that a radius needs, or the radius that votes reach."""
         noise, r, p, n, d = request.noise, request.r, request.p, request.n, request.d
         if r is not None and p is not None and n is None and d is None:
-            self._check_cost(cost_estimates.plan_seconds(noise, r))
+            self.check_cost(cost_estimates.plan_seconds(noise, r))
             power = DEFAULT_POWER if request.power is None else request.power
             return await self.pool.run(queries.answer_votes_needed, noise, r, p, request.failure, power)
         if n is not None and d is not None and r is None and p is None and request.power is None:
@@ -168,7 +179,7 @@ class LookupService:
         located = index.find(noise, p, d)
         if located is None:
             if not index.covers(noise, p, d):
-                self._check_cost(cost_estimates.radius_seconds(noise, p, d))
+                self.check_cost(cost_estimates.radius_seconds(noise, p, d))
             located = await self.pool.run(lambda: index.radius(p, noise, d))
         return located
 
@@ -179,7 +190,7 @@ class LookupService:
         if not undecided:
             return answer
         close = [values[place] for place in undecided]
-        self._check_cost(cost_estimates.numbers_seconds(len(set(close))))
+        self.check_cost(cost_estimates.numbers_seconds(len(set(close))))
         exact = await self.pool.run(queries.answer_list, self._index, noise, close, d)
         for place, radius in zip(undecided, exact.radii, strict=True):
             answer.radii[place] = radius
@@ -203,7 +214,7 @@ class LookupService:
         """Compute rows of a noise unless they are cached: once for all requests that wait, and within the limits."""
 
         def begin() -> None:
-            self._check_cost(expected_seconds)
+            self.check_cost(expected_seconds)
             self._metrics.columns_computed.inc()
 
         await self.pool.run_once(noise, have, begin, extend)
@@ -215,7 +226,7 @@ class LookupService:
         if not 0 <= least <= largest <= n:
             raise InvalidInput("count", f"an integer from 0 to n = {n}", least if least < 0 else largest)
         reach = cost_estimates.guess_p(Votes(largest, n, failure))
-        self._check_cost(cost_estimates.counts_seconds(noise, len(np.unique(counts)), reach, d))
+        self.check_cost(cost_estimates.counts_seconds(noise, len(np.unique(counts)), reach, d))
         await self._ensure_rows(noise, reach, d)
 
     async def _ensure_rows_for_batch(
@@ -225,22 +236,24 @@ class LookupService:
         reach = demand.reach
         if p_b is None:
             beyond = demand.beyond * cost_estimates.radius_seconds(noise, reach, d)
-            self._check_cost(cost_estimates.numbers_seconds(demand.written) + beyond)
+            self.check_cost(cost_estimates.numbers_seconds(demand.written) + beyond)
         else:
             others = p_b if isinstance(p_b, list) else [p_b]
             least = await self.pool.run(cost_estimates.find_smallest_p_b, others)
-            self._check_cost(values * cost_estimates.two_class_seconds(noise, least, d))
+            self.check_cost(values * cost_estimates.two_class_seconds(noise, least, d))
             reach = max(reach, 1 - least)
         await self._ensure_rows(noise, reach, d)
 
-    def _check_cost(self, seconds: float) -> None:
-        limit = self._settings.max_seconds
+    def check_cost(self, seconds: float) -> None:
+        """Refuse what would take too long; infinity stands for work that could not even be stopped."""
+        limit = self.max_seconds
         if seconds > limit:
+            expected = f"about {format_duration(seconds)}" if isfinite(seconds) else "too long for an estimate"
             raise HttpProblem(
                 422,
-                f"this would take about {format_duration(seconds)}, and the service computes for at most {limit:g}"
+                f"this would take {expected}, and the service computes for at most {limit:g}"
                 " seconds per request; precompute the column, or request less",
                 "too-costly",
-                expected_seconds=round(seconds, 1),
+                expected_seconds=round(seconds, 1) if isfinite(seconds) else None,
                 limit_seconds=limit,
             )

@@ -34,11 +34,35 @@ def describe_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def describe_json_or_npy(body: type[BaseModel], query: type[BaseModel], **more: dict[str, Any]) -> dict[str, Any]:
+def describe_queries(*queries: type[BaseModel]) -> list[dict[str, Any]]:
+    """Describe the parameters of a route that takes one of several queries: required is what all of them require."""
+    schemas = [query.model_json_schema() for query in queries]
+    fields: dict[str, dict[str, Any]] = {}
+    for schema in schemas:
+        fields = {**schema["properties"], **fields}
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": all(name in schema.get("required", ()) for schema in schemas),
+            "schema": _without_null(field),
+        }
+        for name, field in fields.items()
+    ]
+
+
+def describe_json(body: type[BaseModel]) -> dict[str, Any]:
+    """Describe a route that takes JSON."""
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": body.model_json_schema()}}}}
+
+
+def describe_json_or_npy(
+    body: type[BaseModel], query: type[BaseModel], other: type[BaseModel] | None = None, **more: dict[str, Any]
+) -> dict[str, Any]:
     """Describe a route that takes JSON, or a `.npy` body with the other fields in the query.
 
-    ``more`` are fields of the JSON body that the model does not have. No parameter of the query is required, since JSON
-    bodies come without.
+    ``other`` is a second kind of JSON body. ``more`` are fields of the first that the model does not have. No parameter
+    of the query is required, since JSON bodies come without.
     """
     schema = body.model_json_schema()
     schema["properties"] |= more
@@ -47,7 +71,8 @@ def describe_json_or_npy(body: type[BaseModel], query: type[BaseModel], **more: 
         {"name": name, "in": "query", "required": False, "schema": _without_null(field)}
         for name, field in query.model_json_schema()["properties"].items()
     ]
-    content = {JSON: {"schema": schema}, NPY: BINARY}
+    either = schema if other is None else {"anyOf": [schema, other.model_json_schema()]}
+    content = {JSON: {"schema": either}, NPY: BINARY}
     return {"parameters": parameters, "requestBody": {"required": True, "content": content}}
 
 

@@ -52,13 +52,19 @@ def read_body_type(request: Request) -> Literal["json", "npy"]:
     content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if content_type == NPY:
         return "npy"
+    check_json(request, NPY)
+    return "json"
+
+
+def check_json(request: Request, *others: str) -> None:
+    """Refuse a body that is not JSON, and a query beside it; ``others`` are types that the route takes as well."""
+    content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if content_type != JSON:
-        raise HttpProblem(415, f"send {JSON} or {NPY}", allowed=[JSON, NPY])
+        raise HttpProblem(415, f"send {' or '.join([JSON, *others])}", allowed=[JSON, *others])
     if request.scope["query_string"]:
         raise HttpProblem(
             422, "with a JSON body every field goes into the body, not into the query", field="query", allowed="empty"
         )
-    return "json"
 
 
 async def read_body(request: Request) -> bytes:

@@ -50,7 +50,7 @@ MOST_COMPARED = 10_000
 def answer_probability(index: ThresholdIndex, noise: Discrete, p: RationalLike, d: int) -> RadiusAnswer:
     """The radius of a probability, and the thresholds it lies between."""
     exact = read_probability(p, "p")
-    return explain_probability(noise, exact, d, index.radius(exact, noise, d), _exact_text(p))
+    return explain_probability(noise, exact, d, index.radius(exact, noise, d), write_exact_text(p))
 
 
 def explain_probability(noise: Discrete, p: Fraction, d: int, result: RadiusResult, text: str) -> RadiusAnswer:
@@ -84,8 +84,8 @@ def answer_two_classes(
         k=noise.k,
         alpha=str(noise.alpha),
         d=d,
-        p=_exact_text(p),
-        p_b=_exact_text(p_b),
+        p=write_exact_text(p),
+        p_b=write_exact_text(p_b),
     )
 
 
@@ -205,11 +205,11 @@ def answer_votes_needed(
         r=r,
         n=None if least_votes is None else least_votes.n,
         min_count=None if least_votes is None else least_votes.min_count,
-        failure=_text(failure),
+        failure=write_text(failure),
         k=noise.k,
         alpha=str(noise.alpha),
-        p=_exact_text(p),
-        power=_text(power),
+        p=write_exact_text(p),
+        power=write_text(power),
     )
 
 
@@ -223,7 +223,7 @@ def answer_reach(
         r=radius,
         n=n,
         min_count=None if radius is None else min_count(noise, radius, n, failure),
-        failure=_text(failure),
+        failure=write_text(failure),
         k=noise.k,
         alpha=str(noise.alpha),
         d=d,
@@ -256,7 +256,7 @@ def answer_comparison(
         alpha=str(noise.alpha),
         k=noise.k,
         d=d,
-        p=None if p is None else _exact_text(p),
+        p=None if p is None else write_exact_text(p),
         rows=rows,
     )
 
@@ -306,11 +306,11 @@ def _decimal(scaled: int | None) -> Decimal | None:
     return None if scaled is None else scaled_decimal(scaled, DIGITS)
 
 
-def _exact_text(p: RationalLike) -> str:
+def write_exact_text(p: RationalLike) -> str:
     """p as text of its exact value, as clients send it: a float is written as a fraction."""
     return str(p) if isinstance(p, str | Decimal) else str(read_probability(p, "p"))
 
 
-def _text(value: RationalLike) -> str:
+def write_text(value: RationalLike) -> str:
     """A number as text; a float stands for its shortest decimal."""
     return repr(float(value)) if isinstance(value, float) else str(value)
