@@ -251,7 +251,7 @@ class _Run:
         if self.images is not None and stage is Stage.TRAIN:
             read = partial(self.images.random_crops, stream=f"{self.recipe.seed} crop {number}")
         for step, (indices, inputs) in enumerate(read_ahead(read, batches)):
-            levels = torch.from_numpy(inputs).to(self.device)
+            levels = self.noise.read_batch(torch.from_numpy(inputs)).to(self.device)
             source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
             noisy = self.noise.sample_batch(levels, source)
             labels = torch.from_numpy(self.data.labels[indices]).to(self.device)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,7 +37,6 @@ class DiscreteNoise:
     pixels. *pixel*: the C numbers along the first axis are one symbol; K = levels^C − 1 and d = H·W.
     """
 
-    keeps_levels: ClassVar[bool] = True
     noise: Discrete
     unit: Unit
     levels: int
@@ -63,6 +62,10 @@ class DiscreteNoise:
         return noise if isinstance(noise, DiscreteNoise) else cls(noise.k, noise.alpha)
 
     @property
+    def sample_levels(self) -> int:
+        return self.levels
+
+    @property
     def tag(self) -> str:
         return f"discrete k={self.levels - 1} channels={self.channels} alpha={self.noise.alpha}"
 
@@ -79,6 +82,10 @@ class DiscreteNoise:
     def check_shape(self, shape: torch.Size) -> None:
         if self.unit is Unit.PIXEL and (len(shape) < 2 or shape[0] != self.channels):
             raise InvalidInput("x", f"a tensor whose first axis has the {self.channels} channels", tuple(shape))
+
+    def read_batch(self, batch: Tensor) -> Tensor:
+        self.check_shape(batch.shape[1:])
+        return batch
 
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel() // self.channels
