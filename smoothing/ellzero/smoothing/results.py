@@ -3,7 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from ellzero.certificates import (
+    Family,
+    Votes,
+    anytime_certified,
+    certified,
+    certified_from_votes,
+    staged_certified,
+)
+from ellzero.certificates.certified_budgets import CertifiedBudgets
+from ellzero.certificates.families.base import Budget
+from ellzero.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ellzero.smoothing.sampling.stopping_rules import Stopping
 
 ABSTAIN: Final = -1
 """The prediction if no class can be given at this failure probability."""
@@ -71,8 +86,40 @@ class Certified:
     seconds: float
     looks: tuple[LookResult, ...] = ()
 
+    def budgets(self, limits: Budget | None = None) -> CertifiedBudgets:
+        """The largest budgets within ``limits`` that these votes certify: how many changes of *each kind*.
+
+        ``radius`` is for changes of any kinds; with several kinds of change this says more, and holds together with it
+        (docs/families.md). Votes that were not drawn count as failures, unless stopping was staged, hasty or anytime.
+        """
+        family = self._family()
+        if self.radius is None:
+            return None
+        if self.upper_bound is not None:
+            return certified(family, self.lower_bound, limits, p_b=self.upper_bound)
+        stopping = self._stopping()
+        if (last_share := stopping.last_share) is not None:
+            counts = [look.count for look in self.looks]
+            return staged_certified(family, counts, self.n, limits, self.failure, last_share)
+        if stopping is stopping.ANYTIME:
+            return anytime_certified(family, Votes(self.count, self.drawn, self.failure), limits)
+        return certified_from_votes(family, Votes(self.count, self.n, self.failure), limits)
+
     def whole_pixels(self, channels: int) -> int | None:
         """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""
         if self.radius is None:
             return None
         return self.radius if self.noise["unit"] == "pixel" else self.radius // channels
+
+    def _family(self) -> Family:
+        from ellzero.smoothing.noise.registry import make_noise  # loads torch, which reading results does not need
+
+        family = getattr(make_noise(self.noise), "noise", None)
+        if not isinstance(family, Family) or self.noise["family"] != family.name:
+            raise InvalidInput("noise", "of a family, for budgets", self.noise["family"])
+        return family
+
+    def _stopping(self) -> "Stopping":
+        from ellzero.smoothing.sampling.stopping_rules import Stopping
+
+        return Stopping(self.stopping)

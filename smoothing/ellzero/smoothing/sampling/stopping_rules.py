@@ -22,6 +22,9 @@ from ellzero.certificates.looks import LAST_SHARE
 from ellzero.certificates.votes import guess_lower_bound
 from ellzero.smoothing.noise.base import NoiseFamily
 
+# A rigorous bound takes a millisecond, and inputs of a data set often have the same counts.
+_lower_bound = lru_cache(maxsize=4_096)(lower_bound)
+
 
 class Stopping(StrEnum):
     """When to stop before all n votes are drawn.
@@ -40,7 +43,12 @@ class Stopping(StrEnum):
 
     def plan(self, n: int, failure: Fraction) -> tuple[Look, ...]:
         """The looks, of which the best is the certificate; none if the rule has no looks."""
-        return plan_looks(n, failure, _STAGING[self].last_share) if self in _STAGING else ()
+        return () if self.last_share is None else plan_looks(n, failure, self.last_share)
+
+    @property
+    def last_share(self) -> Fraction | None:
+        """The last look's share of the failure; None if the rule has no looks."""
+        return _STAGING[self].last_share if self in _STAGING else None
 
 
 @dataclass(frozen=True)
@@ -135,7 +143,7 @@ class OneClassRule:
         return self._radius(tally.count) == self._radius(tally.count + tally.undrawn)
 
     def certify(self, tally: Tally) -> TallyCertificate:
-        return TallyCertificate(self._radius(tally.count), lower_bound(Votes(tally.count, tally.n, self._failure)))
+        return TallyCertificate(self._radius(tally.count), _lower_bound(Votes(tally.count, tally.n, self._failure)))
 
 
 class RunnerUpRule:
@@ -198,7 +206,7 @@ class StagedRule:
             Votes(counts[tally.selected], look.n, look.failure)
             for look, counts in zip(self.looks, tally.looks, strict=False)
         ]
-        return TallyCertificate(_largest(self._radii_of(tally)), lower_bound(max(votes, key=guess_lower_bound)))
+        return TallyCertificate(_largest(self._radii_of(tally)), _lower_bound(max(votes, key=guess_lower_bound)))
 
     def _radii_of(self, tally: Tally) -> Iterator[int | None]:
         """What each look certifies by itself."""
