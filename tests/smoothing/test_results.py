@@ -68,7 +68,8 @@ def changes(noise: BaseNoise, x: Point, other: Point) -> tuple[int, ...]:
     family = noise.noise
     pairs = list(zip(x, other, strict=True))
     if isinstance(noise, JointNoise):
-        counts, start = [], 0
+        counts: list[int] = []
+        start = 0
         for _, member, columns in noise._parts:
             counts += changes(member, x[start : start + columns], other[start : start + columns])
             start += columns

@@ -109,7 +109,7 @@ class Certified:
         """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""
         if self.radius is None:
             return None
-        return self.radius if self.noise["unit"] == "pixel" else self.radius // channels
+        return self.radius if self.noise.get("unit") == "pixel" else self.radius // channels
 
     def _family(self) -> Family:
         from ellzero.smoothing.noise.registry import make_noise  # loads torch, which reading results does not need
