@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 import torch
@@ -115,9 +116,7 @@ class DiscreteNoise:
         that a unit stays with probability α' + (1−α')/(K+1) = α. Below that, keep with probability α, otherwise
         draw from all values until it is another one.
         """
-        k, alpha = self.noise.k, self.noise.alpha
-        others_only = alpha * (k + 1) < 1
-        share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
+        others_only, share = self._kept_share
         units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
         own = source.array(x)
         keep = sample_coins(source, share, count * units.numel()).reshape(count, *units)
@@ -131,6 +130,13 @@ class DiscreteNoise:
         values &= mask
         values ^= own
         return source.tensor(values)
+
+    @cached_property
+    def _kept_share(self) -> tuple[bool, Fraction]:
+        """Whether replaced units are drawn from the others only, and the probability to be kept before that."""
+        k, alpha = self.noise.k, self.noise.alpha
+        others_only = alpha * (k + 1) < 1
+        return others_only, alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
 
     def _draw_others(self, values: Array, keep: Array, own: Array, source: RandomSource) -> None:
         """Draw the values of replaced units again until all of them differ from those of x."""
@@ -191,6 +197,7 @@ def sample_levels(source: RandomSource, levels: int, count: int) -> Array:
     return source.cast(words, level_kind(levels))
 
 
+@lru_cache(maxsize=1_024)
 def _digits(share: Fraction, bits: int) -> tuple[int, Fraction]:
     """The first ``bits`` bits of a number in [0, 1), and the rest of it, in [0, 1) again."""
     scaled = share * (1 << bits)
