@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ellzero.certificates import (
     Family,
@@ -11,14 +11,11 @@ from ellzero.certificates import (
     anytime_certified,
     certified,
     certified_from_votes,
-    staged_certified,
+    lower_bound,
 )
 from ellzero.certificates.certified_budgets import CertifiedBudgets
 from ellzero.certificates.families.base import Budget
 from ellzero.core.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from ellzero.smoothing.sampling.stopping_rules import Stopping
 
 ABSTAIN: Final = -1
 """The prediction if no class can be given at this failure probability."""
@@ -97,13 +94,12 @@ class Certified:
             return None
         if self.upper_bound is not None:
             return certified(family, self.lower_bound, limits, p_b=self.upper_bound)
-        stopping = self._stopping()
-        if (last_share := stopping.last_share) is not None:
-            counts = [look.count for look in self.looks]
-            return staged_certified(family, counts, self.n, limits, self.failure, last_share)
-        if stopping is stopping.ANYTIME:
+        if self.stopping == "anytime":
             return anytime_certified(family, Votes(self.count, self.drawn, self.failure), limits)
-        return certified_from_votes(family, Votes(self.count, self.n, self.failure), limits)
+        looks = [Votes(look.count, look.n, look.failure) for look in self.looks]
+        # All looks hold together, so the one with the largest bound does, and it certifies what any other does.
+        best = max(looks, key=lower_bound) if looks else Votes(self.count, self.n, self.failure)
+        return certified_from_votes(family, best, limits)
 
     def whole_pixels(self, channels: int) -> int | None:
         """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""
@@ -118,8 +114,3 @@ class Certified:
         if not isinstance(family, Family) or self.noise["family"] != family.name:
             raise InvalidInput("noise", "of a family, for budgets", self.noise["family"])
         return family
-
-    def _stopping(self) -> "Stopping":
-        from ellzero.smoothing.sampling.stopping_rules import Stopping
-
-        return Stopping(self.stopping)

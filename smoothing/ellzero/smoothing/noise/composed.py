@@ -148,11 +148,11 @@ class JointNoise(PartitionedNoise):
     """
 
     def __init__(self, /, **parts: tuple[BaseNoiseLike, int]) -> None:
-        self._named = [(label, *_read_part(pair, label)) for label, pair in parts.items()]
-        super().__init__(Joint(**{label: noise.noise for label, noise, _ in self._named}), self._named)
+        own = [(label, *_read_part(pair, label)) for label, pair in parts.items()]
+        super().__init__(Joint(**{label: noise.noise for label, noise, _ in own}), own)
 
     def description(self) -> Mapping[str, Any]:
-        members = {label: {**noise.description(), "columns": columns} for label, noise, columns in self._named}
+        members = {label: {**noise.description(), "columns": columns} for label, noise, columns in self._parts}
         return {"family": self.noise.name, "members": members, "levels": self.levels}
 
 
@@ -165,11 +165,11 @@ class GroupedNoise(PartitionedNoise):
 
     def __init__(self, members: Iterable[tuple[BaseNoiseLike, int]]) -> None:
         label = "members[{}]".format
-        self._members = [(label(place), *_read_part(pair, label(place))) for place, pair in enumerate(members)]
-        super().__init__(Grouped([(noise.noise, columns) for _, noise, columns in self._members]), self._members)
+        own = [(label(place), *_read_part(pair, label(place))) for place, pair in enumerate(members)]
+        super().__init__(Grouped([(noise.noise, columns) for _, noise, columns in own]), own)
 
     def description(self) -> Mapping[str, Any]:
-        members = [{**noise.description(), "columns": columns} for _, noise, columns in self._members]
+        members = [{**noise.description(), "columns": columns} for _, noise, columns in self._parts]
         return {"family": self.noise.name, "members": members, "levels": self.levels}
 
 

@@ -81,7 +81,7 @@ class FamilyNoise(ABC):
         return {}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FamilyNoise) and self.description() == other.description()
+        return self is other or (isinstance(other, FamilyNoise) and self.description() == other.description())
 
     def __hash__(self) -> int:
         return hash(self.tag)

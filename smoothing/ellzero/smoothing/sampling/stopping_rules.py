@@ -44,12 +44,7 @@ class Stopping(StrEnum):
 
     def plan(self, n: int, failure: Fraction) -> tuple[Look, ...]:
         """The looks, of which the best is the certificate; none if the rule has no looks."""
-        return () if self.last_share is None else plan_looks(n, failure, self.last_share)
-
-    @property
-    def last_share(self) -> Fraction | None:
-        """The last look's share of the failure; None if the rule has no looks."""
-        return _STAGING[self].last_share if self in _STAGING else None
+        return plan_looks(n, failure, _STAGING[self].last_share) if self in _STAGING else ()
 
 
 @dataclass(frozen=True)
