@@ -1,5 +1,6 @@
 """``ellzero train``: tokens as a new user would try them, and mistakes in one line."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from command_line import Ellzero
 
 from ellzero.cli.certify import certify_command
 from ellzero.cli.train import train_command
+from ellzero.smoothing import AblationNoise, DiscreteNoise, GroupedNoise, HierarchicalNoise
 
 
 def test_tokens_are_trained_resumed_certified_and_overwritten(tmp_path: Path) -> None:
@@ -39,9 +41,60 @@ def test_tokens_are_trained_resumed_certified_and_overwritten(tmp_path: Path) ->
     assert (results / "mine.txt").read_text() == "kept"
 
 
+def test_noises_with_symbols_of_their_own_are_trained_and_certified(ellzero: Ellzero, tmp_path: Path) -> None:
+    """Masked, ablated, shortened and struck tokens: the network knows the symbols that noise adds."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 200)
+    x = np.where(y[:, None] == 1, generator.integers(0, 3, (200, 6)), generator.integers(3, 9, (200, 6)))
+    np.savez(tmp_path / "tokens.npz", x=x, y=y, levels=9)
+    padded = np.where(np.arange(6) < 4 + y[:, None], x, 9)
+    np.savez(tmp_path / "sequences.npz", x=padded, y=y, levels=10)
+    struck = HierarchicalNoise(DiscreteNoise(8, "0.5"), "0.9")
+    (tmp_path / "struck.json").write_text(json.dumps(struck.description()))
+    table = GroupedNoise([(DiscreteNoise(8, "0.8"), 2), (AblationNoise(8, 4, 1), 4)])
+    (tmp_path / "table.json").write_text(json.dumps(table.description()))
+    for name, noise, words in (
+        ("mask", "mask --m 0.6", "hidden with probability 0.6"),
+        ("ablation", "ablation --keep 2", "2 of 6 shown"),
+        ("struck", f"{tmp_path}/struck.json", "struck with probability 0.9 by: K = 8, α = 1/2"),
+        ("table", f"{tmp_path}/table.json", "2 columns: K = 8, α = 4/5 per coordinate; 4 columns: 1 of 4 shown"),
+        ("deletion", "deletion --m 0.5", "symbols deleted with probability 0.5"),
+    ):
+        data = f"--data {tmp_path}/{'sequences' if name == 'deletion' else 'tokens'}.npz --device cpu"
+        model, results = tmp_path / f"{name}.safetensors", tmp_path / name
+        trained = ellzero(f"train {data} --noise {noise} --architecture token-mean --epochs 1 --out {model}")
+        assert trained.code == 0, trained.err
+        certify = f"certify {data} --model {model} --n 200 --limit 3 --seed 1 --executor local"
+        assert ellzero(f"{certify} --out {results}").code == 0  # with the noise of the training
+        assert words in ellzero(f"report {results} --plot {tmp_path}/curves.png").out
+    other = f"certify --data {tmp_path}/tokens.npz --n 200 --limit 3 --executor local --out {tmp_path}/more"
+    masked, struck_too = (f"{other} --model {tmp_path}/{name}.safetensors" for name in ("mask", "struck"))
+    assert ellzero(f"{masked} --noise mask --m 0.8").code == 0
+    assert "give --keep, the amount of ablation noise" in ellzero(f"{masked} --noise ablation").err
+    assert "--m is for mask noise, and this is hierarchical" in ellzero(f"{struck_too} --m 0.5").err
+    assert "--unit is for discrete noise, and this is hierarchical" in ellzero(f"{struck_too} --unit pixel").err
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        (
+            "train --noise foggy",
+            "--noise must be discrete, gaussian, rounded-gaussian, uniform, sparse,",
+        ),
+        ("train --noise none.json", "--noise: none.json: No such file or directory"),
+        ("train --noise sparse --p-add 0.1", "give --p-add and --p-del, the amounts of sparse noise"),
+        ("train --noise sparse --p-add 0.1 --p-del 0.6", "noise must be another one for inputs that are not bits"),
+        ("train --noise mask --m 0.9", "feed must be levels for this noise"),
+        (
+            "train --noise mask --m 2 --architecture token-mean",
+            "--m must be a rational number strictly between",
+        ),
+        (
+            "train --noise ablation --keep 65 --architecture token-mean",
+            "--keep must be an integer from 1 to 64",
+        ),
+        ("train --noise deletion --m 0.5 --architecture token-mean", "x must be a sequence of at most 1 symbols"),
         ("train --alpha 0.9 --rate 900 --architecture mlp --epochs 1", "training diverged in epoch 1"),
         ("train --alpha 0.9 --config width", "--config must be NAME=VALUE"),
         ("train", "give --alpha, the amount of discrete noise"),

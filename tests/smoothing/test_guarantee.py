@@ -13,19 +13,27 @@ from smoothing.small_models import Lookup, smoothed
 
 from ellzero.certificates import (
     Discrete,
-    Family,
-    Mask,
-    Sparse,
     Total,
     min_count,
     plan_looks,
     rho_inverse,
     single_threshold,
 )
-from ellzero.smoothing import ABSTAIN, CertifySettings, MaskNoise, SmoothedClassifier, SparseNoise
+from ellzero.smoothing import (
+    ABSTAIN,
+    AblationNoise,
+    CertifySettings,
+    DeletionNoise,
+    GroupedNoise,
+    HierarchicalNoise,
+    MaskNoise,
+    SmoothedClassifier,
+    SparseLevelsNoise,
+    SparseNoise,
+)
 from ellzero.smoothing.noise.family_noise import FamilyNoise
 
-RUNS = 20_000
+RUNS, FEWER_RUNS = 20_000, 4_000
 N, FAILURE = 60, Fraction(1, 10)
 
 
@@ -90,29 +98,44 @@ def test_staged_looks_keep_the_promise_whenever_they_stop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("noise", "family", "says_one", "p"),
+    ("noise", "x", "says_one", "p", "runs"),
     [
         # τ_1 of an added bit is 3/4 + 1/16, and of a deleted one 7/9.
-        (SparseNoise("1/4", "1/3"), Total(Sparse("1/4", "1/3")), lambda point: point[0] and not point[1], "13/16"),
-        (MaskNoise(1, "3/4"), Mask("3/4"), lambda point: point[0] != 2, "3/4"),  # 2 is the mask
+        (SparseNoise("1/4", "1/3"), (0, 0), lambda point: point[0] and not point[1], "13/16", RUNS),
+        (MaskNoise(1, "3/4"), (0, 0), lambda point: point[0] != 2, "3/4", RUNS),  # 2 is the mask
+        # τ_1 of 0 to non-zero is 3/4 + 1/8 + 1/32; of the others, 7/8 and 8/9.
+        (SparseLevelsNoise(2, "1/4", "1/3"), (0, 0), lambda point: point == (1, 0), "29/32", FEWER_RUNS),
+        (AblationNoise(1, 4, 1), (0, 0, 0, 0), lambda point: point[0] != 2, "3/4", FEWER_RUNS),
+        (DeletionNoise(1, "3/4", 2), (0, 1), lambda point: 1 in point, "3/4", FEWER_RUNS),
+        # Struck ones show nothing at α = 1/2, and others everything.
+        (HierarchicalNoise(Discrete(1, "1/2"), "3/4"), (0, 0), lambda point: point[0] < 2, "3/4", FEWER_RUNS),
+        (
+            GroupedNoise([(Discrete(1, "3/4"), 1), (Discrete(3, "1/2"), 1)]),
+            (0, 1),
+            lambda point: point[1] == 3,
+            "5/6",
+            FEWER_RUNS,
+        ),
     ],
+    ids=lambda each: getattr(each, "tag", ""),
 )
 def test_other_noises_keep_the_promise_and_are_no_more_careful(
-    noise: FamilyNoise, family: Family, says_one: Callable[[tuple[int, ...]], bool], p: str
+    noise: FamilyNoise, x: tuple[int, ...], says_one: Callable[[tuple[int, ...]], bool], p: str, runs: int
 ) -> None:
     """A classifier with p = τ_1 exactly, on the whole path from noise to radius."""
+    family = noise.noise if len(noise.noise.axes) == 1 else Total(noise.noise)
     assert rho_inverse(family, 1, "1/2") == Fraction(p)
-    model = Lookup(3, 2, 2, lambda point: int(bool(says_one(point))))
+    model = Lookup(max(3, noise.sample_levels), len(x), 2, lambda point: int(bool(says_one(point))))
     classifier = SmoothedClassifier(model, noise, 2, feed="levels")
-    settings = (CertifySettings.of(10, N, FAILURE, seed) for seed in range(RUNS))
-    results = classifier.sampler.run(classifier.task(torch.tensor([0, 0]), each) for each in settings)
+    settings = (CertifySettings.of(10, N, FAILURE, seed) for seed in range(runs))
+    results = classifier.sampler.run(classifier.task(torch.tensor(x), each) for each in settings)
     certified = sum(bool(result.radius) and result.prediction == 0 for result in results)
     least = min_count(family, 1, N, FAILURE)
     assert least is not None
     expected = brute_force.binomial_tail(N, least, Fraction(p))
     assert expected < FAILURE
-    error = 5 * sqrt(expected * (1 - expected) / RUNS)
-    share = Fraction(certified, RUNS)
+    error = 5 * sqrt(expected * (1 - expected) / runs)
+    share = Fraction(certified, runs)
     assert share <= FAILURE + Fraction(error)
     assert abs(share - expected) < error
 

@@ -3,20 +3,35 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from math import prod
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ellzero.cli.family_options import FILES, read_description
 from ellzero.cli.parameters import IntegerRange
 from ellzero.core.errors import InvalidInput
+from ellzero.core.text import first_line
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.loading import SPLITS
 from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData
-from ellzero.smoothing.noise.registry import FAMILIES, make_noise
+from ellzero.smoothing.noise.registry import make_noise
 
 _ALLOW = "ELLZERO_ALLOW_FACTORIES"
-_PARAMETERS = {"discrete": "alpha", "rounded-gaussian": "alpha", "gaussian": "sigma", "uniform": "gamma"}
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "discrete": ("alpha",),
+    "gaussian": ("sigma",),
+    "rounded-gaussian": ("alpha",),
+    "uniform": ("gamma",),
+    "sparse": ("p_add", "p_del"),
+    "sparse-levels": ("p_add", "p_del"),
+    "mask": ("m",),
+    "ablation": ("keep",),
+    "deletion": ("m",),
+}
+_NAMES = tuple(dict.fromkeys(name for names in _PARAMETERS.values() for name in names))
 
 
 @dataclass(frozen=True)
@@ -37,40 +52,46 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class NoiseOptions:
-    """The noise that options name; an option that is not used is None."""
+    """The noise that options name; an option that is not used is None.
+
+    ``family`` is a name, or a file that describes any noise; ``amounts`` has the parameters of those with a name.
+    """
 
     family: str | None
     k: int | None
     unit: str | None
-    alpha: str | None
-    sigma: str | None
-    gamma: str | None
+    amounts: Mapping[str, str | int | None]
 
     def description(self, trained: Mapping[str, Any], data: DataSet) -> dict[str, Any]:
         """The description of the noise; parameters without an option are those of the training."""
         family = self.family or trained.get("family", "discrete")
-        name = _PARAMETERS[family]
-        same = trained if _PARAMETERS.get(trained.get("family", "")) == name else {}
-        amount = self._amount(family)
-        value = same.get(name) if amount is None else amount
-        if value is None:
-            raise click.UsageError(f"give --{name}, the amount of {family} noise")
+        levels = self._levels(data)
+        names = _PARAMETERS.get(family, ())
+        self._check_others(family, names)
+        if not names:  # it states its own parameters, in a file or in the model's card
+            if self.unit is not None:
+                raise click.UsageError(f"--unit is for discrete noise, and this is {family}")
+            stated = read_description(Path(family), "--noise") if family.endswith(FILES) else trained
+            return _complete(stated, family)
+        same = trained if _PARAMETERS.get(trained.get("family", "")) == names else {}
+        amounts = {name: same.get(name) if self.amounts[name] is None else self.amounts[name] for name in names}
+        if None in amounts.values():
+            options = " and ".join(map(_option, names))
+            raise click.UsageError(f"give {options}, the amount{'s' if len(names) > 1 else ''} of {family} noise")
         unit = self.unit or same.get("unit", "coordinate")
         if unit == "pixel" and family != "discrete":
             raise click.UsageError("--unit pixel is for discrete noise")
         if unit == "pixel" and len(data.shape) != 3:
             raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are not images", unit)
-        channels = data.shape[0] if unit == "pixel" else 1
-        description = {"family": family, name: value, "unit": unit, "levels": self._levels(data), "channels": channels}
-        return dict(make_noise(description).description())
+        shape = {"channels": data.shape[0] if unit == "pixel" else 1, "d": prod(data.shape), "length": data.shape[0]}
+        return _complete({"family": family, **amounts, "unit": unit, "levels": levels, **shape}, family)
 
-    def _amount(self, family: str) -> str | None:
-        """The amount of this family's noise; an option of another family is an error."""
-        for other, name in _PARAMETERS.items():
-            if name != _PARAMETERS[family] and getattr(self, name) is not None:
-                raise click.UsageError(f"--{name} is for {other} noise, and this is {family}")
-        amount: str | None = getattr(self, _PARAMETERS[family])
-        return amount
+    def _check_others(self, family: str, names: tuple[str, ...]) -> None:
+        """An option that is a parameter of other families is an error."""
+        for other, parameters in _PARAMETERS.items():
+            for name in parameters:
+                if name not in names and self.amounts[name] is not None:
+                    raise click.UsageError(f"{_option(name)} is for {other} noise, and this is {family}")
 
     def _levels(self, data: DataSet) -> int:
         if self.k is None or self.k == data.levels - 1:
@@ -79,22 +100,35 @@ class NoiseOptions:
         raise BadData(data.name, f"has levels 0..{data.levels - 1}, and --k {self.k} is for 0..{self.k}{advice}")
 
 
+def _complete(description: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The description as the noise itself writes it; in one line what is wrong with it."""
+    try:
+        return dict(make_noise(description).description())
+    except InvalidInput:
+        raise
+    except KeyError as error:
+        raise InvalidInput(source, f"a noise with the key {error.args[0]}", None) from None
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InvalidInput(source, "a noise as its description() states it", first_line(error)) from None
+
+
+def _option(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
+
+
 def noise_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--noise, --k, --alpha, --unit, --sigma and --gamma, as ``noise``."""
+    """--noise, --k, --unit, and the parameters of each noise, as ``noise``."""
 
     @wraps(command)
-    def wrapper(
-        family: str | None,
-        k: int | None,
-        unit: str | None,
-        alpha: str | None,
-        sigma: str | None,
-        gamma: str | None,
-        **others: Any,
-    ) -> None:
-        command(noise=NoiseOptions(family, k, unit, alpha, sigma, gamma), **others)
+    def wrapper(family: str | None, k: int | None, unit: str | None, **others: Any) -> None:
+        amounts = {name: others.pop(name) for name in _NAMES}
+        command(noise=NoiseOptions(family, k, unit, amounts), **others)
 
     for option in (
+        click.option("--keep", type=IntegerRange(min=1), help="Ablation: how many numbers of an input are shown."),
+        click.option("--m", help="Mask, deletion: the probability that a number is hidden, or a symbol deleted."),
+        click.option("--p-del", help="Sparse noise: the probability that a value other than 0 changes."),
+        click.option("--p-add", help="Sparse noise: the probability that a 0 changes."),
         click.option("--gamma", help="Uniform noise on [−γ, γ], in units of the whole range of levels."),
         click.option("--sigma", help="Standard deviation of Gaussian noise, in units of the whole range of levels."),
         click.option(
@@ -109,12 +143,21 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--noise",
             "family",
-            type=click.Choice(FAMILIES),
-            help="Family of noise; by default the model's, or discrete.",
+            metavar="NAME|FILE",
+            callback=_check_name,
+            help=f"The noise: {', '.join(_PARAMETERS)}; or a .json or .toml file that describes any other. By default "
+            "the model's, or discrete.",
         ),
     ):
         wrapper = option(wrapper)
     return wrapper
+
+
+def _check_name(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and value not in _PARAMETERS and not value.endswith(FILES):
+        names = ", ".join(_PARAMETERS)
+        raise click.UsageError(f"--noise must be {names}, or a .json or .toml file; got '{value}'", context)
+    return value
 
 
 def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -20,7 +20,7 @@ from ellzero.core.errors import BadResults, InvalidInput
 
 MOST_BUDGETS = 1_000_000
 _SIMPLE = ("discrete", "sparse", "sparse-levels", "mask", "ablation", "deletion")
-_FILES = (".json", ".toml")
+FILES = (".json", ".toml")
 _ENTRY = re.compile(r"((?P<axis>[^=,]+)=)?(?P<low>\d{1,10})(:(?P<high>\d{1,10}))?", re.ASCII)
 _DEFAULT = _SIMPLE[0]
 _PARAMETERS: Final[Mapping[str, tuple[click.ParamType[Any], str]]] = {
@@ -88,10 +88,10 @@ def _take_parameters(values: dict[str, Any]) -> dict[str, Any]:
 def read_family(name: str, parameters: Mapping[str, Any]) -> Family:
     """The family of these options."""
     given = {key: value for key, value in parameters.items() if value is not None}
-    if name.endswith(_FILES):
+    if name.endswith(FILES):
         if extra := [key for key in given if key != "d"]:
             raise click.UsageError(f"{_option(extra[0])} is for simple families, and {name} states its own parameters")
-        return _read_file(Path(name))
+        return make_family(read_description(Path(name), "--family"), Path(name).name)
     if name not in _SIMPLE:
         stated = f"; {name} is stated in a .json or .toml file" if name in FAMILIES else ""
         raise click.UsageError(f"--family must be {', '.join(_SIMPLE)}, or a .json or .toml file; got '{name}'{stated}")
@@ -110,21 +110,20 @@ def read_family(name: str, parameters: Mapping[str, Any]) -> Family:
         raise InvalidInput(error.field.removeprefix("family."), error.allowed, error.value) from None
 
 
-def _read_file(path: Path) -> Family:
+def read_description(path: Path, option: str) -> Any:
+    """What a .json or .toml file that an option names contains."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise click.UsageError(f"--family: {path}: {reason}") from None
+        raise click.UsageError(f"{option}: {path}: {reason}") from None
     try:
         # Families read text exactly.
         if path.suffix == ".json":
-            description = json.loads(text, parse_float=str, object_pairs_hook=_read_keys)
-        else:
-            description = tomllib.loads(text, parse_float=str)
+            return json.loads(text, parse_float=str, object_pairs_hook=_read_keys)
+        return tomllib.loads(text, parse_float=str)
     except (ValueError, RecursionError) as error:
         raise BadResults(str(path), f"is no {path.suffix[1:].upper()}: {error}") from None
-    return make_family(description, path.name)
 
 
 def _read_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

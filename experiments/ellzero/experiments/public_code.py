@@ -7,7 +7,7 @@ is none. Here the same is done with exact noise and exact thresholds, so that on
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,7 +33,6 @@ class GreyNoise:
     On black and white images it is the discrete noise with K = 1; radii are those of its votes, as if all were such.
     """
 
-    keeps_levels: ClassVar[bool] = True
     noise: Discrete
     levels: int
     _choice: DiscreteNoise
@@ -47,6 +46,10 @@ class GreyNoise:
         object.__setattr__(self, "_choice", DiscreteNoise(2, kept))
 
     @property
+    def sample_levels(self) -> int:
+        return self.levels
+
+    @property
     def tag(self) -> str:
         return f"grey levels={self.levels} alpha={self.noise.alpha}"
 
@@ -55,6 +58,9 @@ class GreyNoise:
 
     def check_shape(self, shape: torch.Size) -> None:
         """Inputs can have any shape."""
+
+    def read_batch(self, batch: Tensor) -> Tensor:
+        return batch
 
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()

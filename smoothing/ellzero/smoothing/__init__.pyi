@@ -1,9 +1,16 @@
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
 from ellzero.smoothing.errors import UnreachableRadiusWarning as UnreachableRadiusWarning
+from ellzero.smoothing.noise.composed import (
+    GroupedNoise as GroupedNoise,
+    HierarchicalNoise as HierarchicalNoise,
+    JointNoise as JointNoise,
+    TotalNoise as TotalNoise,
+)
 from ellzero.smoothing.noise.continuous import GaussianNoise as GaussianNoise, UniformNoise as UniformNoise
+from ellzero.smoothing.noise.deletion import DeletionNoise as DeletionNoise
 from ellzero.smoothing.noise.discrete import DiscreteNoise as DiscreteNoise, Unit as Unit
-from ellzero.smoothing.noise.mask import MaskNoise as MaskNoise
-from ellzero.smoothing.noise.sparse import SparseNoise as SparseNoise
+from ellzero.smoothing.noise.mask import AblationNoise as AblationNoise, MaskNoise as MaskNoise
+from ellzero.smoothing.noise.sparse import SparseLevelsNoise as SparseLevelsNoise, SparseNoise as SparseNoise
 from ellzero.smoothing.results import ABSTAIN as ABSTAIN, Certified as Certified, Predicted as Predicted
 from ellzero.smoothing.sampling.sampling_task import CertifySettings as CertifySettings
 from ellzero.smoothing.sampling.stopping_rules import Stopping as Stopping

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from ellzero.certificates import Discrete, Sparse
+from ellzero.certificates import Family
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.errors import UnreachableRadiusWarning
@@ -43,7 +43,7 @@ class SmoothedClassifier:
     def __init__(
         self,
         model: nn.Module,
-        noise: Discrete | Sparse | NoiseFamily,
+        noise: Family | NoiseFamily,
         num_classes: int,
         device: str | torch.device = "auto",
         *,
@@ -120,10 +120,8 @@ class SmoothedClassifier:
         return CertifyTask(self.levels(x), self.noise, self.num_classes, settings)
 
     def levels(self, x: InputLike) -> Tensor:
-        """An input as levels, checked."""
-        levels = read_levels(x, self.noise.levels)
-        self.noise.check_shape(levels.shape)
-        return levels
+        """An input as levels, checked, and padded where inputs may be of different lengths."""
+        return self.noise.read_batch(read_levels(x, self.noise.levels).unsqueeze(0)).squeeze(0)
 
     def _warn_if_unreachable(self, settings: CertifySettings) -> None:
         unreachable = explain_unreachable(self.noise, settings, self.num_classes)

@@ -5,6 +5,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from ellzero.certificates import (
+    Family,
+    Votes,
+    anytime_certified,
+    certified,
+    certified_from_votes,
+    lower_bound,
+)
+from ellzero.certificates.certified_budgets import CertifiedBudgets
+from ellzero.certificates.families.base import Budget
+from ellzero.core.errors import InvalidInput
+
 ABSTAIN: Final = -1
 """The prediction if no class can be given at this failure probability."""
 
@@ -71,8 +83,34 @@ class Certified:
     seconds: float
     looks: tuple[LookResult, ...] = ()
 
+    def budgets(self, limits: Budget | None = None) -> CertifiedBudgets:
+        """The largest budgets within ``limits`` that these votes certify: how many changes of *each kind*.
+
+        ``radius`` is for changes of any kinds; with several kinds of change this says more, and holds together with it
+        (docs/families.md). Votes that were not drawn count as failures, unless stopping was staged, hasty or anytime.
+        """
+        family = self._family()
+        if self.radius is None:
+            return None
+        if self.upper_bound is not None:
+            return certified(family, self.lower_bound, limits, p_b=self.upper_bound)
+        if self.stopping == "anytime":
+            return anytime_certified(family, Votes(self.count, self.drawn, self.failure), limits)
+        looks = [Votes(look.count, look.n, look.failure) for look in self.looks]
+        # All looks hold together, so the one with the largest bound does, and it certifies what any other does.
+        best = max(looks, key=lower_bound) if looks else Votes(self.count, self.n, self.failure)
+        return certified_from_votes(family, best, limits)
+
     def whole_pixels(self, channels: int) -> int | None:
         """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""
         if self.radius is None:
             return None
-        return self.radius if self.noise["unit"] == "pixel" else self.radius // channels
+        return self.radius if self.noise.get("unit") == "pixel" else self.radius // channels
+
+    def _family(self) -> Family:
+        from ellzero.smoothing.noise.registry import make_noise  # loads torch, which reading results does not need
+
+        family = getattr(make_noise(self.noise), "noise", None)
+        if not isinstance(family, Family) or self.noise["family"] != family.name:
+            raise InvalidInput("noise", "of a family, for budgets", self.noise["family"])
+        return family

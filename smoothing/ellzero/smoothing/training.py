@@ -122,6 +122,7 @@ class Training:
     ) -> None:
         check_model_path(out)
         check_feed(noise, Feed.of(card.feed))
+        noise.check_shape(torch.Size(card.shape))
         self._card = replace(
             card, noise=dict(noise.description()), training={**recipe.describe(), "inputs": len(data.labels)}
         )
@@ -178,7 +179,7 @@ class _Run:
             raise InvalidInput("crop", "false for data that are not folders of images", True)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(recipe.seed)
-            network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
+            network = build(card.architecture, card.shape, card.num_classes, card.sample_levels, card.config, allowed)
         # On CPUs convolutions learn about a fifth faster with channels last.
         self.network: nn.Module = network.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimizer = torch.optim.SGD(
@@ -251,7 +252,7 @@ class _Run:
         if self.images is not None and stage is Stage.TRAIN:
             read = partial(self.images.random_crops, stream=f"{self.recipe.seed} crop {number}")
         for step, (indices, inputs) in enumerate(read_ahead(read, batches)):
-            levels = torch.from_numpy(inputs).to(self.device)
+            levels = self.noise.read_batch(torch.from_numpy(inputs)).to(self.device)
             source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
             noisy = self.noise.sample_batch(levels, source)
             labels = torch.from_numpy(self.data.labels[indices]).to(self.device)

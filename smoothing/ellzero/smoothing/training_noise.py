@@ -23,8 +23,7 @@ def add_noise(
     """
     device = batch.device if isinstance(batch, Tensor) else torch.device("cpu")
     check_feed(noise, Feed.of(feed))
-    levels = read_levels(batch, noise.levels).to(device)
-    noise.check_shape(levels.shape[1:])
+    levels = noise.read_batch(read_levels(batch, noise.levels)).to(device)
     source = open_training_source(
         noise,
         read_integer(seed, "seed", 0),

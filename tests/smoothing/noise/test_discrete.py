@@ -1,6 +1,6 @@
 """The law of the noise, exactly: word by word where words can be counted, and by χ² on many real ones."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from math import sqrt
 
@@ -9,28 +9,16 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 from scipy import stats
+from smoothing.noise_laws import Script
 from torch import Tensor
 
 from ellzero.smoothing import DiscreteNoise, Unit
 from ellzero.smoothing.noise.discrete import sample_coins, sample_levels
-from ellzero.smoothing.noise.random_streams import Array, DeviceRandomSource, Kind, RandomSource, Stage, open_source
+from ellzero.smoothing.noise.random_streams import DeviceRandomSource, RandomSource, Stage, open_source
 
 CPU = torch.device("cpu")
 # Chances of a false alarm, over all tests of this file, of about one in a million.
 SURE = 1e-8
-
-
-class Script(DeviceRandomSource):
-    """A source whose words are given, so that all of them can be gone through."""
-
-    def __init__(self, *words: Tensor) -> None:
-        super().__init__(bytes(16), Stage.BOUND, 0, CPU)
-        self._words: Iterator[Tensor] = iter(words)
-
-    def words(self, count: int, kind: Kind) -> Array:
-        words = next(self._words)
-        assert (len(words), words.dtype) == (count, getattr(torch, kind))
-        return words.clone()
 
 
 def source(block: int = 0) -> RandomSource:

@@ -1,4 +1,4 @@
-"""Noise for sparse bits: its law, and that its certificates are true of every input near by."""
+"""Noise for sparse bits: its law, and how it is described."""
 
 from fractions import Fraction
 from itertools import product
@@ -6,11 +6,9 @@ from math import sqrt
 
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
-from smoothing.small_models import Lookup
 
-from ellzero.certificates import InvalidInput, Sparse, Votes, certified_from_votes
-from ellzero.smoothing import CertifySettings, SmoothedClassifier, SparseNoise
+from ellzero.certificates import InvalidInput
+from ellzero.smoothing import SparseNoise
 from ellzero.smoothing.noise.random_streams import DeviceRandomSource, Stage, open_source
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
 
@@ -42,54 +40,6 @@ def test_each_input_of_a_batch_is_struck_by_its_own_noise() -> None:
     zeros, ones = noise.sample_batch(batch, open_source(b"sparse test", Stage.TRAIN, 0, CPU))
     assert int(zeros.sum()) < 50
     assert int(ones.sum()) < 50
-
-
-def shares(model: Lookup, noise: Sparse, x: tuple[int, ...]) -> list[Fraction]:
-    """The exact probability of each class under noise at x."""
-    result = [Fraction(0)] * (max(model.labels) + 1)
-    for point, label in zip(model.space, model.labels, strict=True):
-        mass = Fraction(1)
-        for before, after in zip(x, point, strict=True):
-            flips = noise.p_del if before else noise.p_add
-            mass *= flips if before != after else 1 - flips
-        result[label] += mass
-    return result
-
-
-@settings(max_examples=25)
-@given(
-    st.sampled_from([("0.01", "0.6"), ("1/4", "1/3"), ("0.1", "0.1"), ("0.4", "0.7")]),
-    st.randoms(use_true_random=False),
-    st.sampled_from(["settled", "staged", "anytime", "never"]),
-    st.booleans(),
-)
-def test_what_is_certified_is_true_of_every_input(
-    parameters: tuple[str, str], random: object, stopping: str, runner_up: bool
-) -> None:
-    """All inputs of a small space: within the radius, and within each budget of the staircase of the same votes."""
-    draw = random.randrange  # type: ignore[attr-defined]
-    d, sparse = 4, Sparse(*parameters)
-    weights, centre = [draw(1, 4) for _ in range(d)], draw(1, 6)
-    model = Lookup(2, d, 3, lambda point: min(2, sum(w * v for w, v in zip(weights, point, strict=True)) // centre))
-    truth = {point: shares(model, sparse, point) for point in model.space}
-    classifier = SmoothedClassifier(model, sparse, 3, feed="levels")
-    if runner_up and stopping == "anytime":
-        stopping = "settled"
-    chosen = [model.space[draw(len(model.space))] for _ in range(4)]
-    voting = CertifySettings.of(20, 2_000, Fraction(1, 10**9), draw(10**6), stopping, runner_up)
-    for x, result in zip(chosen, classifier.certify_many(map(torch.tensor, chosen), voting), strict=True):
-        limits = {"add": d, "delete": d}
-        votes = Votes(result.counts[result.prediction], voting.n, voting.failure) if result.radius is not None else None
-        staircase = certified_from_votes(sparse, votes, limits) if votes is not None and stopping == "never" else None
-        budgets = [sparse.read_budget(each) for each in staircase] if isinstance(staircase, tuple) else []
-        for other, there in truth.items():
-            add = sum(a < b for a, b in zip(x, other, strict=True))
-            delete = sum(a > b for a, b in zip(x, other, strict=True))
-            near = result.radius is not None and add + delete <= result.radius
-            if near or any(add <= budget[0] and delete <= budget[1] for budget in budgets):
-                assert all(
-                    there[result.prediction] > share for label, share in enumerate(there) if label != result.prediction
-                )
 
 
 def test_a_description_makes_the_same_noise() -> None:

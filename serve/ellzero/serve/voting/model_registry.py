@@ -50,6 +50,7 @@ class ServedModel:
         if len(levels) > MAX_INPUTS:
             raise InvalidInput("x", f"at most {MAX_INPUTS} inputs", len(levels))
         noise, classes = make_model_noise(self.card, request.alpha), self.card.num_classes
+        levels = noise.read_batch(levels)
         if isinstance(request, CertifyRequest):
             settings = CertifySettings.of(
                 request.n0, request.votes, request.failure, seed, request.stopping, request.runner_up

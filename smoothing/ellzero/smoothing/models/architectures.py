@@ -19,7 +19,10 @@ from ellzero.smoothing.models.card import Feed
 from ellzero.smoothing.models.resnet import RESNET50_LAYERS, RESNET50_WIDTH, ResNet
 
 Factory = Callable[..., nn.Module]
-"""Called with ``shape``, ``num_classes``, ``levels`` and the model's own configuration as keywords."""
+"""Called with ``shape``, ``num_classes``, ``levels`` and the model's own configuration as keywords.
+
+``levels`` are those of noisy inputs: more than those of inputs where noise shows symbols of its own.
+"""
 
 _SMALLEST_WITHOUT_PADDING = 16
 _SMALLEST_FOR_RESNET = 32

@@ -54,6 +54,15 @@ class ModelCard:
     class_names: tuple[str, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def sample_levels(self) -> int:
+        """How many levels the network knows: those of noisy inputs, some of which inputs may not have."""
+        if not self.noise:
+            return self.levels
+        from ellzero.smoothing.noise.registry import make_noise
+
+        return make_noise(self.noise).sample_levels
+
     def to_json(self) -> str:
         return json.dumps({"version": _VERSION, **asdict(self)}, sort_keys=True)
 

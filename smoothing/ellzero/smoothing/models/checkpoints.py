@@ -80,7 +80,7 @@ def import_checkpoint(path: Path, out: Path, noise: NoiseFamily, size: int = 224
         noise=dict(noise.description()),
         training={"checkpoint": path.name, "sha256": _digest(path)},
     )
-    network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config)
+    network = build(card.architecture, card.shape, card.num_classes, card.sample_levels, card.config)
     network.load_state_dict({f"1.{name}": value for name, value in weights.items()})
     save_model(out, network, card)
     return card

@@ -90,7 +90,7 @@ def load_model(path: Path, allowed: Sequence[str] = ()) -> SavedModel:
     file = ModelFile.read(path)
     card = file.card
     try:
-        network = build(card.architecture, card.shape, card.num_classes, card.levels, card.config, allowed)
+        network = build(card.architecture, card.shape, card.num_classes, card.sample_levels, card.config, allowed)
     except (BadModelFile, UnknownModel):
         raise
     except EllzeroError as error:

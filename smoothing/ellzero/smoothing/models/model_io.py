@@ -52,7 +52,7 @@ def prepare_for_model(samples: Tensor, levels: int, feed: Feed) -> Tensor:
 
 def check_feed(noise: NoiseFamily, feed: Feed) -> None:
     """Raise if the samples of a noise have levels that inputs do not have, and the model takes scaled values."""
-    if not noise.keeps_levels and feed is not Feed.LEVELS:
+    if noise.sample_levels > noise.levels and feed is not Feed.LEVELS:
         raise InvalidInput("feed", "levels for this noise, whose samples have a level of their own", str(feed))
 
 

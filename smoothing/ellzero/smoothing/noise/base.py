@@ -24,8 +24,8 @@ class NoiseFamily(Protocol):
         """How many values a number of an input can have."""
 
     @property
-    def keeps_levels(self) -> bool:
-        """Whether samples have no levels beyond those of inputs; if they do, scaling has no place for them."""
+    def sample_levels(self) -> int:
+        """How many values a number of a sample can have. Scaling has no place for those that inputs do not have."""
 
     @property
     def tag(self) -> str:
@@ -36,6 +36,12 @@ class NoiseFamily(Protocol):
 
     def check_shape(self, shape: torch.Size) -> None:
         """Raise ``InvalidInput`` unless inputs can have this shape."""
+
+    def read_batch(self, batch: Tensor) -> Tensor:
+        """Inputs as `sample_batch` takes them, from a batch of levels: padded where they may be of different lengths.
+
+        Raises ``InvalidInput`` for shapes and for levels that inputs cannot have.
+        """
 
     def dimension(self, shape: torch.Size) -> int:
         """d: how many units an input of this shape has; changing one unit counts as one change."""

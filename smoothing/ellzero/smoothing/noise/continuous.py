@@ -36,7 +36,6 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
 class _Continuous(ABC):
     """What both families share. A radius follows from the lower bound of p, a double rounded down."""
 
-    keeps_levels: ClassVar[bool] = True
     family: ClassVar[str]
     parameter: ClassVar[str]
     width: Fraction
@@ -49,6 +48,10 @@ class _Continuous(ABC):
             raise InvalidInput(self.parameter, allowed, width)
         object.__setattr__(self, "width", number)
         object.__setattr__(self, "levels", read_integer(k, "k", 1) + 1)
+
+    @property
+    def sample_levels(self) -> int:
+        return self.levels
 
     @property
     def tag(self) -> str:
@@ -65,6 +68,9 @@ class _Continuous(ABC):
 
     def check_shape(self, shape: torch.Size) -> None:  # noqa: B027  # there is nothing to check
         """Inputs can have any shape."""
+
+    def read_batch(self, batch: Tensor) -> Tensor:
+        return batch
 
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()

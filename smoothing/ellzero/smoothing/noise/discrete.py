@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import cached_property, lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,7 +38,6 @@ class DiscreteNoise:
     pixels. *pixel*: the C numbers along the first axis are one symbol; K = levels^C − 1 and d = H·W.
     """
 
-    keeps_levels: ClassVar[bool] = True
     noise: Discrete
     unit: Unit
     levels: int
@@ -63,6 +63,10 @@ class DiscreteNoise:
         return noise if isinstance(noise, DiscreteNoise) else cls(noise.k, noise.alpha)
 
     @property
+    def sample_levels(self) -> int:
+        return self.levels
+
+    @property
     def tag(self) -> str:
         return f"discrete k={self.levels - 1} channels={self.channels} alpha={self.noise.alpha}"
 
@@ -79,6 +83,10 @@ class DiscreteNoise:
     def check_shape(self, shape: torch.Size) -> None:
         if self.unit is Unit.PIXEL and (len(shape) < 2 or shape[0] != self.channels):
             raise InvalidInput("x", f"a tensor whose first axis has the {self.channels} channels", tuple(shape))
+
+    def read_batch(self, batch: Tensor) -> Tensor:
+        self.check_shape(batch.shape[1:])
+        return batch
 
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel() // self.channels
@@ -108,9 +116,7 @@ class DiscreteNoise:
         that a unit stays with probability α' + (1−α')/(K+1) = α. Below that, keep with probability α, otherwise
         draw from all values until it is another one.
         """
-        k, alpha = self.noise.k, self.noise.alpha
-        others_only = alpha * (k + 1) < 1
-        share = alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
+        others_only, share = self._kept_share
         units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
         own = source.array(x)
         keep = sample_coins(source, share, count * units.numel()).reshape(count, *units)
@@ -124,6 +130,13 @@ class DiscreteNoise:
         values &= mask
         values ^= own
         return source.tensor(values)
+
+    @cached_property
+    def _kept_share(self) -> tuple[bool, Fraction]:
+        """Whether replaced units are drawn from the others only, and the probability to be kept before that."""
+        k, alpha = self.noise.k, self.noise.alpha
+        others_only = alpha * (k + 1) < 1
+        return others_only, alpha if others_only else (alpha * (k + 1) - 1) / Fraction(k)
 
     def _draw_others(self, values: Array, keep: Array, own: Array, source: RandomSource) -> None:
         """Draw the values of replaced units again until all of them differ from those of x."""
@@ -184,6 +197,7 @@ def sample_levels(source: RandomSource, levels: int, count: int) -> Array:
     return source.cast(words, level_kind(levels))
 
 
+@lru_cache(maxsize=1_024)
 def _digits(share: Fraction, bits: int) -> tuple[int, Fraction]:
     """The first ``bits`` bits of a number in [0, 1), and the rest of it, in [0, 1) again."""
     scaled = share * (1 << bits)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,17 +20,17 @@ from ellzero.smoothing.noise.random_streams import RandomSource
 
 
 class FamilyNoise(ABC):
-    """Noise that strikes each number of an input by itself, with an ℓ0 radius R: at most R changes of any kinds.
+    """Noise whose certificates are those of a family, with a radius R: at most R changes of any kinds.
 
-    What votes say of each kind of change by itself, `certified_from_votes` of ``noise`` gives for the same votes.
+    What votes say of each kind of change by itself, `Certified.budgets` gives for the same votes. Samples have
+    ``extra_levels`` levels beyond those of inputs.
     """
 
-    keeps_levels: ClassVar[bool] = True
-
-    def __init__(self, family: Family, levels: int) -> None:
+    def __init__(self, family: Family, levels: int, extra_levels: int = 0) -> None:
         self._family = family
         self._total = family if len(family.axes) == 1 else Total(family)
         self._levels = levels
+        self._extra_levels = extra_levels
 
     @property
     def noise(self) -> Family:
@@ -42,6 +42,10 @@ class FamilyNoise(ABC):
         return self._levels
 
     @property
+    def sample_levels(self) -> int:
+        return self._levels + self._extra_levels
+
+    @property
     def tag(self) -> str:
         return f"{self._family} levels={self._levels}"
 
@@ -50,6 +54,10 @@ class FamilyNoise(ABC):
 
     def check_shape(self, shape: torch.Size) -> None:
         return
+
+    def read_batch(self, batch: Tensor) -> Tensor:
+        self.check_shape(batch.shape[1:])
+        return batch
 
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()
@@ -73,7 +81,7 @@ class FamilyNoise(ABC):
         return {}
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.tag == other.tag
+        return self is other or (isinstance(other, FamilyNoise) and self.description() == other.description())
 
     def __hash__(self) -> int:
         return hash(self.tag)

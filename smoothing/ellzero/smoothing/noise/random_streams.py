@@ -59,6 +59,9 @@ class RandomSource(Protocol):
     def places(self, mask: Array) -> Array:
         """Where a flat array is true."""
 
+    def smallest(self, rows: Array, rank: int) -> Array:
+        """The number of this rank in each row of an array, as a column; 1 is the smallest."""
+
     def normals(self, count: int) -> Tensor:
         """``count`` standard normal float32 numbers."""
 
@@ -117,6 +120,9 @@ class HostRandomSource:
     def places(self, mask: Array) -> Array:
         return np.flatnonzero(mask)
 
+    def smallest(self, rows: Array, rank: int) -> Array:
+        return np.partition(rows, rank - 1, axis=1)[:, rank - 1 : rank]
+
     def normals(self, count: int) -> Tensor:
         return torch.from_numpy(np.random.Generator(self._bits).standard_normal(count).astype(np.float32))
 
@@ -150,6 +156,9 @@ class DeviceRandomSource:
 
     def places(self, mask: Array) -> Array:
         return mask.nonzero().squeeze(1)
+
+    def smallest(self, rows: Array, rank: int) -> Array:
+        return rows.kthvalue(rank, dim=1, keepdim=True).values
 
     def normals(self, count: int) -> Tensor:
         return torch.randn(count, dtype=torch.float64, device=self._device, generator=self._generator).float()

@@ -1,11 +1,11 @@
-"""Noise for sparse bits: ones are rare, and fewer zeros than ones are struck. Drawn exactly."""
+"""Noises for sparse data: values are mostly 0, and fewer zeros than others are struck. Drawn exactly."""
 
 import torch
 from torch import Tensor
 
-from ellzero.certificates import Sparse
+from ellzero.certificates import Sparse, SparseLevels
 from ellzero.core.numbers import RationalLike
-from ellzero.smoothing.noise.discrete import sample_coins
+from ellzero.smoothing.noise.discrete import sample_coins, sample_levels
 from ellzero.smoothing.noise.family_noise import FamilyNoise
 from ellzero.smoothing.noise.random_streams import RandomSource, level_kind
 
@@ -31,3 +31,27 @@ class SparseNoise(FamilyNoise):
         added ^= deleted
         added ^= own
         return source.tensor(added)
+
+
+class SparseLevelsNoise(FamilyNoise):
+    """Values 0..K: a 0 changes with probability ``p_add``, another value with probability ``p_del``; which of the K
+    other values it becomes is uniform."""
+
+    def __init__(self, k: int, p_add: RationalLike, p_del: RationalLike) -> None:
+        self._sparse = SparseLevels(k, p_add, p_del)
+        super().__init__(self._sparse, self._sparse.k + 1)
+
+    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+        own = source.cast(source.array(x), "int32")
+        size = count * shape.numel()
+        added, deleted = (
+            sample_coins(source, share, size).reshape(count, *shape)
+            for share in (self._sparse.p_add, self._sparse.p_del)
+        )
+        zero = own == 0
+        struck = (added & zero) | (deleted & ~zero)
+        # One of 1..K steps around the circle of all K + 1 levels leads to each of the K others.
+        step = source.cast(sample_levels(source, self._sparse.k, size), "int32").reshape(count, *shape) + 1
+        moved = own + source.cast(struck, "int32") * step
+        moved %= self.levels
+        return source.tensor(source.cast(moved, level_kind(self.levels)))
