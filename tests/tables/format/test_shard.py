@@ -19,7 +19,7 @@ from oracles.strategies import noises
 from oracles.tables import cut, exact_slice, list_rows, parquet, with_footer
 
 from ellzero.certificates import Discrete, Threshold, thresholds
-from ellzero.tables import ColumnSlice, DamagedShard, End, NewerFormat, TableError
+from ellzero.tables import ColumnSlice, DamagedShard, End, NewerFormat, Table, TableError
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store
 
@@ -31,6 +31,8 @@ SLICES = [
     exact_slice(Discrete(10**8, f"{2**62 + 1}/{2**63 - 1}"), 3),  # the largest keys
 ]
 SHARD = shard.encode(SLICES)
+# Written by ellzero when it had format 1 only, and never since.
+FORMAT_1 = Path(__file__).parents[1] / "data" / "format1"
 
 
 @st.composite
@@ -290,3 +292,21 @@ def test_other_columns_or_types_are_refused(change: Callable[[pa.Table], pa.Tabl
         DamagedShard,
         "has other columns or types than its format",
     )
+
+
+def test_files_that_format_1_wrote_open() -> None:
+    table = Table.open(str(FORMAT_1))
+    assert [shard.read_metadata(name, table.store.read(name))["format"] for name in table.store.names()] == [1, 1, 1]
+    assert [list_rows(run) for runs in table.columns().values() for run in runs] == [
+        list_rows(exact_slice(Discrete(1, "4/5"))),
+        list_rows(exact_slice(Discrete(3, "1/4"))),
+        list_rows(exact_slice(Discrete(255, "1/10"), 59)),
+    ]
+
+
+def test_shards_of_the_discrete_noise_have_the_bytes_that_format_1_gave_them() -> None:
+    """So tables that exist need not be written anew, and older versions of ellzero read new ones."""
+    store = Store(str(FORMAT_1))
+    for name in store.names():
+        data = store.read(name)
+        assert shard.encode(shard.decode(name, data)) == data
