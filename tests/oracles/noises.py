@@ -7,7 +7,20 @@ from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 
-from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels, Total
+from ellzero.certificates import (
+    Ablation,
+    Deletion,
+    Discrete,
+    Family,
+    Grouped,
+    Hierarchical,
+    Joint,
+    Mask,
+    RegionList,
+    Sparse,
+    SparseLevels,
+    Total,
+)
 
 Distribution = dict[Hashable, Fraction]
 Pair = tuple[Distribution, Distribution]
@@ -80,6 +93,14 @@ def masses(pairs: Sequence[Pair]) -> Masses:
 
 
 def ways(family: Family, counts: Sequence[int]) -> list[Masses]:
+    (first, *_) = counts
+    if isinstance(family, RegionList):
+        return [[(Fraction(1), Fraction(1))], *(list(block.outcomes) for block in family.blocks[:first])]
+    if isinstance(family, Ablation):
+        here, there = [0] * family.d, [1] * first + [0] * (family.d - first)
+        return [masses([(ablations(here, family.keep), ablations(there, family.keep))])]
+    if isinstance(family, Deletion):  # no symbol occurs twice, so that what is left says which are gone
+        return [masses([(deletions(range(first), family.m), deletions(range(first, 2 * first), family.m))])]
     return [masses(pairs) for pairs in coordinates(family, counts)]
 
 

@@ -135,18 +135,19 @@ def round_up(family: Family, counts: Counts, q: Fraction, digits: int, products:
 
 def min_p_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> float:
     """`min_p` for a budget that was read before."""
-    return max(_least_double_above(int(n), int(d)) for n, d in _inverse_parts(family, counts, q, products))
+    return max(least_double_above(int(n), int(d)) for n, d in _inverse_parts(family, counts, q, products))
 
 
 def row_of_counts(family: Family, counts: Counts, q: Fraction, digits: int, products: Products) -> Row:
     """`threshold` and `min_p` for a budget that was read before, and whether the threshold is ρ⁻¹(q) exactly."""
-    scale = 10**digits
-    ceilings, doubles = [], []
-    for numerator, denominator in _inverse_parts(family, counts, q, products):
-        units, rest = divmod(-numerator * scale, denominator)
-        ceilings.append((-int(units), rest == 0))  # of equal ceilings, those that are exact are the largest ρ⁻¹(q)
-        doubles.append(_least_double_above(int(numerator), int(denominator)))
-    return Row(Ceiling(*max(ceilings)), max(doubles))
+    return _round_row(_inverse_parts(family, counts, q, products), digits)
+
+
+def row_by_product(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
+    """`row_of_counts` by the general product of the blocks alone: to check rows that were computed otherwise."""
+    products = Products()
+    ordered = (products.regions(perturbation) for perturbation in family.perturbations(counts))
+    return _round_row((neyman_pearson.rho_inverse_parts(*each, q) for each in ordered), digits)
 
 
 def rho_at_one(family: Family, counts: Counts) -> Fraction:
@@ -166,7 +167,18 @@ def _inverse_parts(family: Family, counts: Counts, q: Fraction, products: Produc
     return (neyman_pearson.rho_inverse_parts(*ordered, q) for ordered in family.ordered_regions(counts, products))
 
 
-def _least_double_above(numerator: int, denominator: int) -> float:
+def _round_row(parts: Iterable[tuple[Mass, Mass]], digits: int) -> Row:
+    """The row of the largest of these fractions."""
+    scale = 10**digits
+    ceilings, doubles = [], []
+    for numerator, denominator in parts:
+        units, rest = divmod(-numerator * scale, denominator)
+        ceilings.append((-int(units), rest == 0))  # of equal ceilings, those that are exact are the largest ρ⁻¹(q)
+        doubles.append(least_double_above(int(numerator), int(denominator)))
+    return Row(Ceiling(*max(ceilings)), max(doubles))
+
+
+def least_double_above(numerator: int, denominator: int) -> float:
     """The least double above a fraction in [0, 1], which need not be reduced; infinite for 1."""
     if numerator == denominator:
         return inf

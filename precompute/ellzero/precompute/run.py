@@ -12,7 +12,7 @@ from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.core.execution.executors import Executor
 from ellzero.precompute.plan import ColumnWork, GridPlan, Task
 from ellzero.tables import ColumnSlice, Table
-from ellzero.tables.format.rows import RowBuffer, end_of
+from ellzero.tables.format.rows import RowBuffer, slice_of
 from ellzero.tables.format.shard import MOST_ROWS
 from ellzero.tables.store import Store
 
@@ -122,5 +122,5 @@ def _compute_slices(column: ColumnWork, clock: _Clock) -> Iterator[ColumnSlice]:
         clock.seconds += time.perf_counter() - start
         if len(buffer):
             rows = buffer.rows()
-            yield ColumnSlice(noise, first, rows, end_of(noise, rows.scaled_ceiling(len(rows) - 1)))
+            yield slice_of(noise, first, rows)
             first += len(rows)

@@ -21,6 +21,7 @@ from oracles.tables import cut, exact_slice, list_rows, parquet, with_footer
 from ellzero.certificates import Discrete, Threshold, thresholds
 from ellzero.tables import ColumnSlice, DamagedShard, End, NewerFormat, Table, TableError
 from ellzero.tables.format import shard
+from ellzero.tables.format.layouts import LAYOUTS
 from ellzero.tables.store import Store
 
 SLICES = [
@@ -193,8 +194,8 @@ def test_a_foreign_parquet_file_is_refused() -> None:
 
 
 def test_a_newer_format_asks_for_an_upgrade() -> None:
-    newer = with_footer(SHARD, lambda metadata: metadata.update(format=2))
-    check_refused(newer, NewerFormat, "has format 2, and this ellzero reads up to 1: upgrade ellzero")
+    newer = with_footer(SHARD, lambda metadata: metadata.update(format=3))
+    check_refused(newer, NewerFormat, "has format 3, and this ellzero reads up to 2: upgrade ellzero")
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def test_a_shard_without_rows_is_refused_or_has_no_parts() -> None:
     metadata = with_footer(SHARD, lambda metadata: metadata.update(columns=[]))
     metadata = pq.read_metadata(pa.BufferReader(metadata)).metadata
     with suppress(DamagedShard):
-        assert shard.decode("x", parquet(shard.SCHEMA.empty_table(), {b"ellzero": metadata[b"ellzero"]})) == []
+        assert shard.decode("x", parquet(LAYOUTS[1].schema.empty_table(), {b"ellzero": metadata[b"ellzero"]})) == []
 
 
 @pytest.mark.parametrize("end", ["complete", "flat"])
@@ -304,9 +305,12 @@ def test_files_that_format_1_wrote_open() -> None:
     ]
 
 
-def test_shards_of_the_discrete_noise_have_the_bytes_that_format_1_gave_them() -> None:
+def test_shards_of_the_discrete_noise_are_still_as_format_1_has_them() -> None:
     """So tables that exist need not be written anew, and older versions of ellzero read new ones."""
     store = Store(str(FORMAT_1))
     for name in store.names():
-        data = store.read(name)
-        assert shard.encode(shard.decode(name, data)) == data
+        written = store.read(name)
+        anew = shard.encode(shard.decode(name, written))
+        before, now = shard.read_metadata(name, written), shard.read_metadata(name, anew)
+        assert now == before | {"version": version("ellzero")}
+        assert pq.read_table(pa.BufferReader(anew)) == pq.read_table(pa.BufferReader(written))

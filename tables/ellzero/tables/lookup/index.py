@@ -306,4 +306,4 @@ def _reaches(column: ColumnSlice | None, r_max: int | None) -> bool:
 def _cut(column: ColumnSlice, stop: int) -> ColumnSlice:
     if stop == column.stop:
         return column
-    return ColumnSlice(column.noise, column.first, column.rows.between(0, stop - column.first), End.CUT)
+    return ColumnSlice(column.key, column.first, column.rows.between(0, stop - column.first), End.CUT)
