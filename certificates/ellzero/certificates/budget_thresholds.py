@@ -150,6 +150,12 @@ def row_by_product(family: Family, counts: Counts, q: Fraction, digits: int) -> 
     return _round_row((neyman_pearson.rho_inverse_parts(*each, q) for each in ordered), digits)
 
 
+def row_at_saturation(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
+    """The row of a budget whose threshold is known to round up to 1, without any product: ρ⁻¹(q) = 1 iff ρ(1) ≤ q."""
+    never = rho_at_one(family, counts) <= q
+    return Row(Ceiling(10**digits, never), inf if never else 1.0)
+
+
 def rho_at_one(family: Family, counts: Counts) -> Fraction:
     """ρ(1) for a budget that was read before: how much of what x̄ shows x may show too. Without any product."""
     return min(

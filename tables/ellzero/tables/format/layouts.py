@@ -53,7 +53,7 @@ class Layout(Protocol):
         """What a footer lists; raises KeyError, TypeError, ValueError or `EllzeroError` if it lists something else."""
 
 
-class DiscreteLayout:
+class DiscreteLayout(Layout):
     """Format 1: the discrete noise, a row for each (K, α, r)."""
 
     version = 1
@@ -87,7 +87,7 @@ class DiscreteLayout:
             yield _read_rows(Discrete(entry["k"], entry["alpha"]), entry)
 
 
-class BudgetLayout:
+class BudgetLayout(Layout):
     """Format 2: any family, a row for each (family, q, budget)."""
 
     version = 2
