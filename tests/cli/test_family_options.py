@@ -97,7 +97,7 @@ SPARSE = "thresholds --family sparse --p-add 0.1 --p-del 0.6"
         ("radius --family sparse --p-add 0.1 --p-del 0.2 --p 0.9", "give --limits, such as --limits add=5,delete=5"),
         ("radius --family mask --m 0.5 --p 0.9", "give --limits, or --d, the number of coordinates"),
         ("radius --family mask --m 0.5 --p 0.9 --limits 0:3", "--limits must name one number for each kind of change"),
-        ("radius --family mask --m 0.5 --d 4 --p 0.9 --table bundled", "--table and --server have discrete noise"),
+        ("radius --family mask --m 0.5 --d 4 --p 0.9 --server http://localhost:1", "--server has discrete noise"),
         ("radius --k 1 --alpha 0.8 --p 0.9", "Missing option '--d'."),
         ("plan --family mask --m 0.5 --p 0.9", "give --p, and either --budget or --r"),
         ("plan --family mask --m 0.5 --n 100", "--n is for discrete noise"),

@@ -9,6 +9,7 @@ from itertools import combinations, product
 
 from ellzero.certificates import (
     Ablation,
+    Block,
     Deletion,
     Discrete,
     Family,
@@ -92,10 +93,14 @@ def masses(pairs: Sequence[Pair]) -> Masses:
     return result
 
 
+def _list_outcomes(block: Block) -> Masses:
+    return [(Fraction(x), Fraction(xbar)) for x, xbar in block.outcomes]
+
+
 def ways(family: Family, counts: Sequence[int]) -> list[Masses]:
     (first, *_) = counts
     if isinstance(family, RegionList):
-        return [[(Fraction(1), Fraction(1))], *(list(block.outcomes) for block in family.blocks[:first])]
+        return [[(Fraction(1), Fraction(1))], *(_list_outcomes(block) for block in family.blocks[:first])]
     if isinstance(family, Ablation):
         here, there = [0] * family.d, [1] * first + [0] * (family.d - first)
         return [masses([(ablations(here, family.keep), ablations(there, family.keep))])]

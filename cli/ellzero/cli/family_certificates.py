@@ -16,11 +16,14 @@ from ellzero.certificates.products import Products
 from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import Votes, lower_bound
 from ellzero.cli.family_options import format_counts
+from ellzero.core.errors import MissingExtra
 from ellzero.core.evidence import Evidence
 from ellzero.core.numbers import read_probability
-from ellzero.core.progress import announce, track
+from ellzero.core.progress import announce, notify, track
 from ellzero.core.text import count_noun
 
+BUNDLED = "bundled"
+"""What stands for the table that ships, in place of its URI."""
 # Of sparse bits on one core; only to announce long work.
 _SECONDS_A_BUDGET, _SECONDS_A_CHANGE = 2e-5, 1e-6
 
@@ -62,17 +65,25 @@ def print_thresholds(family: Family, budgets: list[Counts], q: str, digits: int,
             click.echo(f"{counts}{line.threshold:f}" + ("  (no p does)" if line.min_p is None else ""))
 
 
-def print_certified(family: Family, evidence: Evidence, limits: Budget, top_k: int, as_json: bool) -> None:
-    """Print the largest certified budgets, or `abstain`, as the last lines."""
+def print_certified(
+    family: Family, evidence: Evidence, limits: Budget, top_k: int, as_json: bool, table: str | None = None
+) -> None:
+    """Print the largest certified budgets, or `abstain`, as the last lines; looked up in a table, if there is one."""
     answer: CertifiedBudgets
     if evidence.n is not None:
         votes = Votes(int(evidence.count), evidence.n, evidence.failure)
-        answer = certified_from_votes(family, votes, limits, top_k=top_k)
+        if table is None:
+            answer = certified_from_votes(family, votes, limits, top_k=top_k)
+        else:
+            answer = _look_up(table, family, votes, limits, top_k=top_k)
         given: dict[str, Any] = {"count": votes.count, "n": votes.n, "failure": str(evidence.failure)}
         given["p_lower"] = lower_bound(votes)
         sentence = f"{votes.count} of {votes.n} votes: p ≥ {given['p_lower']!r} at failure {evidence.failure}"
     else:
-        answer = certified(family, evidence.p, limits, p_b=evidence.p_b, top_k=top_k)
+        if table is None:
+            answer = certified(family, evidence.p, limits, p_b=evidence.p_b, top_k=top_k)
+        else:
+            answer = _look_up(table, family, evidence.p, limits, p_b=evidence.p_b, top_k=top_k)
         given = {"p": evidence.p} | ({} if evidence.p_b is None else {"p_b": evidence.p_b})
         against = "" if evidence.p_b is None else f" against at most {evidence.p_b} for every other class"
         sentence = f"p = {evidence.p}{against}"
@@ -90,6 +101,19 @@ def print_certified(family: Family, evidence: Evidence, limits: Budget, top_k: i
     click.echo(f"{family}, {sentence}: {kept} {many}")
     for budget in answer if isinstance(answer, tuple) else (answer,):
         click.echo(format_counts(family, family.read_budget(budget)))
+
+
+def _look_up(table: str, family: Family, p: Any, limits: Budget, **rule: Any) -> CertifiedBudgets:
+    """The budgets that a table certifies."""
+    try:
+        from ellzero.tables import Source, ThresholdIndex, bundled_index
+    except (MissingExtra, ModuleNotFoundError) as missing:
+        raise MissingExtra("--table", "tables") from missing
+    index = bundled_index() if table == BUNDLED else ThresholdIndex.open(table)
+    result = index.certified(family, p, family.read_budget(limits, "limits"), **rule)
+    if result.source is Source.COMPUTED:
+        notify("the table does not decide all of this; the rest was computed")
+    return result.budgets
 
 
 def print_plan(family: Family, budget: Budget, p: str, failure: str, power: str) -> None:

@@ -57,6 +57,17 @@ def family_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def read_family(name: str, parameters: Mapping[str, Any]) -> Family:
     """The family of these options."""
+    description = describe_family(name, parameters)
+    if name.endswith(_FILES):
+        return make_family(description, Path(name).name)
+    try:
+        return make_family(description)
+    except InvalidInput as error:
+        raise InvalidInput(error.field.removeprefix("family."), error.allowed, error.value) from None
+
+
+def describe_family(name: str, parameters: Mapping[str, Any]) -> Any:
+    """The description that these options give, or the file: of the right parameters, which need not be right."""
     given = {key: value for key, value in parameters.items() if value is not None}
     if name.endswith(_FILES):
         if extra := [key for key in given if key != "d"]:
@@ -74,23 +85,19 @@ def read_family(name: str, parameters: Mapping[str, Any]) -> Family:
             raise click.UsageError(
                 f"{_option(key)} is not a parameter of the noise {name}, which has {_options(needed)}"
             )
-    try:
-        return make_family({"family": name, **{key: given[key] for key in needed}})
-    except InvalidInput as error:
-        raise InvalidInput(error.field.removeprefix("family."), error.allowed, error.value) from None
+    return {"family": name, **{key: given[key] for key in needed}}
 
 
-def _read_file(path: Path) -> Family:
+def _read_file(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise click.UsageError(f"--family: {path}: {reason}") from None
     try:
-        description = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text, parse_float=str)
     except (ValueError, RecursionError) as error:
         raise BadResults(str(path), f"is no {path.suffix[1:].upper()}: {error}") from None
-    return make_family(description, path.name)
 
 
 def _option(parameter: str) -> str:

@@ -23,7 +23,7 @@ from ellzero.certificates.families.masks import Ablation
 from ellzero.certificates.radii import Watch, certify, radius
 from ellzero.certificates.votes import Votes, lower_bound, min_count, radius_from_votes
 from ellzero.cli.certificate_options import DIMENSION, VOTES
-from ellzero.cli.family_certificates import print_certified
+from ellzero.cli.family_certificates import BUNDLED, print_certified
 from ellzero.cli.family_options import BudgetRanges, family_options, read_budget
 from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.cli.thresholds import column_seconds
@@ -35,7 +35,6 @@ from ellzero.core.progress import announce, notify, track
 from ellzero.core.schemas import RadiusAnswer
 
 _API_KEY = "ELLZERO_API_KEY"
-_BUNDLED = "bundled"
 _FIELDS = re.compile(r"\b(p|p_b|count|n|failure)\b")
 _TOP_K_HELP = "Certify that the class stays among so many most probable ones."
 _OPTIONS = {"base_url": "--server", "api_key": _API_KEY}
@@ -83,11 +82,11 @@ def radius_command(
         raise click.UsageError("give either --table or --server, not both")
     if not isinstance(family, Discrete) or limits is not None or top_k > 1:
         by_environment = click.get_current_context().get_parameter_source("server") is ParameterSource.ENVIRONMENT
-        if table is not None or (server is not None and not by_environment):
-            raise click.UsageError("--table and --server have discrete noise and one class only")
+        if server is not None and not by_environment:
+            raise click.UsageError("--server has discrete noise and one class only")
         if server is not None:
             notify("services have discrete noise and one class only, so this is computed here")
-        print_certified(family, evidence, _read_limits(family, limits, d), top_k, as_json)
+        print_certified(family, evidence, _read_limits(family, limits, d), top_k, as_json, table)
         return
     if d is None:
         raise click.UsageError("Missing option '--d'.")
@@ -212,7 +211,7 @@ def _look_up(table: str, evidence: dict[str, Any]) -> RadiusAnswer:
     """The answer from a table."""
     from ellzero.tables import LocalClient
 
-    answer: RadiusAnswer = LocalClient(None if table == _BUNDLED else table).radius(**evidence)
+    answer: RadiusAnswer = LocalClient(None if table == BUNDLED else table).radius(**evidence)
     if answer.source == "computed":
         notify("the table does not reach that far; the rest was computed")
     return answer

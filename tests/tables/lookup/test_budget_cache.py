@@ -25,7 +25,7 @@ from ellzero.certificates import (
     certified,
     certified_from_votes,
 )
-from ellzero.certificates.families.base import Counts
+from ellzero.certificates.families.base import Budget, Counts
 from ellzero.core.errors import StorageFailed
 from ellzero.tables import ColumnSlice, Source, Table, ThresholdIndex, verify
 from ellzero.tables.format.keys import BudgetColumn
@@ -127,7 +127,7 @@ def test_beyond_a_complete_end_what_both_inputs_show_decides() -> None:
     assert (few.scaled_ceiling, few.min_p) == (more.scaled_ceiling, more.min_p) == (UNIT, 1.0)
     assert index.budget_rows(graph, [(0, 3, 2)]) == ([((0, 3, 2), UNIT, True, inf)], Source.TABLE)
     assert literal_row(graph, (0, 3, 2), HALF).min_p == inf
-    limits = {"many": {"delete": 3}, "hidden": 9}
+    limits: Budget = {"many": {"delete": 3}, "hidden": 9}
     assert index.certified(graph, 1, (0, 3, 9)).budgets == certified(graph, 1, limits)
     assert index.certified(graph, nextafter(1, 0), (0, 3, 9)).budgets == certified(graph, nextafter(1, 0), limits)
 
