@@ -71,7 +71,7 @@ def list_rows(piece: ColumnSlice) -> tuple[Discrete, End, list[Threshold]]:
 
 
 def contents(table: Table) -> dict[ColumnKey, list[tuple[Discrete, End, list[Threshold]]]]:
-    """Everything in a table."""
+    """Everything in a table of the discrete noise."""
     return {key: [list_rows(run) for run in runs] for key, runs in table.columns().items()}
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from ellzero.certificates import InvalidInput
 from ellzero.precompute.grid import GridSpec, make_grid, read_grid
-from ellzero.tables.bundled import GRID
+from ellzero.tables.bundled import GRIDS
 
 
 def test_ranges_include_both_ends_and_are_exact() -> None:
@@ -104,5 +104,5 @@ def test_an_invalid_grid_file_is_one_line(tmp_path: Path, text: str, complaint: 
     assert "\n" not in str(caught.value)
 
 
-def test_the_grid_of_the_shipped_table_can_be_read() -> None:
-    assert len(read_grid(GRID)) == 24 * 99
+def test_the_grids_of_the_shipped_table_can_be_read() -> None:
+    assert [len(read_grid(grid)) for grid in GRIDS] == [24 * 99, 84 * 11]
