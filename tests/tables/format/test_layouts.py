@@ -171,6 +171,11 @@ def test_one_table_holds_both_layouts_and_compacts_to_the_same_bytes(tmp_path: P
     assert digests[0] == digests[1]
     assert compact(other).shards_before == 2
     assert next(key for key, _ in other.iter_columns(other.store.names())) == Discrete(1, "4/5")
+    query = f"SELECT k, q, budget FROM read_parquet('{tmp_path}/one/*.parquet', union_by_name = true)"
+    rows = duckdb.connect().execute(query).fetchall()
+    assert len(rows) == sum(len(piece.rows) for piece in [*SLICES, bits])
+    assert (1, None, None) in rows
+    assert (None, "1/2", [2, 2]) in rows
     assert {key: [list_budgets(run) for run in runs] for key, runs in other.columns().items()} == {
         piece.key: [list_budgets(piece)] for piece in [*SLICES, bits]
     }
