@@ -326,12 +326,13 @@ def test_families_of_every_kind_have_tables(ellzero: Ellzero, tmp_path: Path) ->
         ("--family deletion --m 0.9 --r-max 7", 1),
         ("--family ablation --d 9 --keep 2,3", 2),
         ("--family discrete --k 1 --alpha 0.8", 1),
+        ("--k 1 --alpha 0.8 --q 1/3 --r-max 9", 1),
     ):
         run = ellzero(f"precompute {line} {out}")
         assert (run.code, f" {columns} column" in run.out) == (0, True), run
         assert "present already" in ellzero(f"precompute {line} {out}").out
     verdict = ellzero(f"tables verify {tmp_path}/t --all")
-    assert (verdict.code, " of 25 columns in 8 shards, " in verdict.out) == (0, True)
+    assert (verdict.code, " of 26 columns in 9 shards, " in verdict.out) == (0, True)
 
 
 def test_a_family_on_ray_gives_the_same_shards(
@@ -355,6 +356,8 @@ def test_a_family_on_ray_gives_the_same_shards(
         ("--family sparse --p-add 0.1 --p-del 0.5 --max add=1,delete=1 --add-max 3", "--max must name one number for"),
         ("--family mask --m 0.9 --r-max saturate", "--r-max must be a number for other families than discrete"),
         ("--family mask --m 0.9 --max 3 --q 2", "--q must be a number strictly between 0 and 1"),
+        ("--k 1 --alpha 0.8 --q 1/2 --r-max 9", "--family must be left out: the grid of discrete noise has k, alpha"),
+        ("--k 1 --alpha 0.8 --q 1/3", "--max must be given: the largest number of such changes"),
         ("--family joint --max 3", "--family must be discrete, sparse, sparse-levels"),
         ("--family mask --m 0.9 --r-max 3 --method paper --d 9 --r 1", "the paper's method takes --k, --alpha"),
     ],

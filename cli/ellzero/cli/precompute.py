@@ -46,7 +46,7 @@ _COUNT = IntegerRange(min=0)
 @click.option("--p-del", help="sparse: probabilities that a one becomes zero, as --alpha.")
 @click.option("--m", help="mask, deletion: probabilities that a coordinate is hidden, or a symbol deleted, as --alpha.")
 @click.option("--keep", help="ablation: how many of d coordinates are shown, as --k.")
-@click.option("--q", help="Other families: thresholds ρ⁻¹(q); 1/2 by default.")
+@click.option("--q", help="Thresholds ρ⁻¹(q), with --max or --r-max; 1/2 by default.")
 @click.option("--max", "most", type=BudgetRanges(), help=_MAX_HELP)
 @click.option("--add-max", type=_COUNT, help="Short for --max add=…")
 @click.option("--delete-max", type=_COUNT, help="Short for --max delete=…")
@@ -97,7 +97,8 @@ def precompute_command(
     given = [name for name, value in {**axes, **own}.items() if value is not None]
     if grid_file is not None and (given or family != _DISCRETE):
         raise click.UsageError(f"--grid says everything about the grid; leave out {', '.join(given or ['--family'])}")
-    if grid_file is None and family == _DISCRETE:
+    of_radii = family == _DISCRETE and q is None  # τ_r of the discrete noise, which have a grid of their own
+    if grid_file is None and of_radii:
         if (k is None or alpha is None) and not any(value is not None for value in own.values()):
             raise click.UsageError("give --grid, or --k and --alpha")
         if extra := [name for name, value in own.items() if value is not None]:
@@ -108,7 +109,7 @@ def precompute_command(
     if out is not None:
         place.check_shared("out", out)
     if method == "paper":
-        if grid_file is not None or r_max is not None or compact_after or family != _DISCRETE:
+        if grid_file is not None or r_max is not None or compact_after or not of_radii:
             raise click.UsageError("the paper's method takes --k, --alpha, --d and --r only")
         if d is None or r is None:
             raise click.UsageError("the paper's method needs --d and --r")
@@ -119,7 +120,7 @@ def precompute_command(
     grid: GridSpec | FamilyGrid
     if grid_file is not None:
         grid = read_grid(grid_file)
-    elif family == _DISCRETE:
+    elif of_radii:
         grid = make_grid(k, alpha, d, SATURATE if r_max is None else r_max)
     else:
         parameters = {"k": k, "alpha": alpha, "d": d, "p_add": p_add, "p_del": p_del, "m": m, "keep": keep}
