@@ -151,7 +151,10 @@ def row_by_product(family: Family, counts: Counts, q: Fraction, digits: int) -> 
 
 
 def row_at_saturation(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
-    """The row of a budget whose threshold is known to round up to 1, without any product: ρ⁻¹(q) = 1 iff ρ(1) ≤ q."""
+    """The row of a budget whose threshold is known to round up to 1, without any product: ρ⁻¹(q) = 1 iff ρ(1) ≤ q.
+
+    For 16 digits or more: then no double lies between a threshold that rounds up to 1 and 1.
+    """
     never = rho_at_one(family, counts) <= q
     return Row(Ceiling(10**digits, never), inf if never else 1.0)
 
