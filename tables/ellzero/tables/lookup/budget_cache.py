@@ -48,7 +48,7 @@ class BudgetCache:
             self._computed.move_to_end((family, q))
             while len(self._computed) > 1 and sum(map(len, self._computed.values())) > MOST_CACHED_BUDGETS:
                 self._computed.popitem(last=False)
-            if len(computed) > MOST_CACHED_BUDGETS:
+            if len(computed) >= MOST_CACHED_BUDGETS:
                 computed = self._computed[family, q] = {}
             columns = self._columns.get((family, q), {})
         return BudgetRowsOf(family, q, columns, computed)
@@ -81,7 +81,7 @@ class BudgetRowsOf:
         self.source = Source.TABLE
         """Whether all rows so far were the table's own."""
         self.fresh: dict[Counts, Row] = {}
-        """The rows that were computed here."""
+        """The rows that were computed here and are kept."""
         self._columns = columns
         self._computed = computed
 
@@ -94,7 +94,8 @@ class BudgetRowsOf:
         row = self._computed.get(counts)
         if row is None:
             row = row_of_counts(self.family, counts, self.q, DIGITS, self.products)
-            self._computed[counts] = self.fresh[counts] = row
+            if len(self._computed) < MOST_CACHED_BUDGETS:
+                self._computed[counts] = self.fresh[counts] = row
         return row
 
     def continue_columns(self) -> Iterable[ColumnSlice]:
