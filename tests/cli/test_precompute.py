@@ -358,6 +358,7 @@ def test_a_family_on_ray_gives_the_same_shards(
         ("--family mask --m 0.9 --max 3 --q 2", "--q must be a number strictly between 0 and 1"),
         ("--k 1 --alpha 0.8 --q 1/2 --r-max 9", "--family must be left out: the grid of discrete noise has k, alpha"),
         ("--k 1 --alpha 0.8 --q 1/3", "--max must be given: the largest number of such changes"),
+        ("--family mask --m 0.9 --max 3 --d 9", "--d is for discrete noise at q = 1/2 and for ablation"),
         ("--family joint --max 3", "--family must be discrete, sparse, sparse-levels"),
         ("--family mask --m 0.9 --r-max 3 --method paper --d 9 --r 1", "the paper's method takes --k, --alpha"),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ellzero.certificates.budget_thresholds import HALF
+from ellzero.certificates.families.masks import Ablation
 from ellzero.certificates.families.registry import FAMILIES
 from ellzero.cli.family_options import BudgetRanges, describe_family
 from ellzero.cli.parameters import Command, IntegerRange, Radii, placement_options
@@ -117,6 +118,8 @@ def precompute_command(
         return
     if r is not None:
         raise click.UsageError("--r is for --method paper; use --r-max")
+    if grid_file is None and not of_radii and d is not None and family != Ablation.name:
+        raise click.UsageError("--d is for discrete noise at q = 1/2 and for ablation; --max says how far budgets go")
     grid: GridSpec | FamilyGrid
     if grid_file is not None:
         grid = read_grid(grid_file)
