@@ -1,5 +1,6 @@
 """Tables of budgets hold exactly what every outcome of the noise gives, however work was cut, stopped or resumed."""
 
+import hashlib
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -22,10 +23,20 @@ from ellzero.precompute.family_grid import FamilyGrid, count_columns, make_famil
 from ellzero.precompute.plan import GridPlan, make_plan
 from ellzero.precompute.run import Summary, run_plan
 from ellzero.tables import Table, compact, verify
+from ellzero.tables.format import shard
 from ellzero.tables.format.keys import BudgetColumn
 
 HALF = Fraction(1, 2)
+
+
 GRID = make_family_grid({"family": "sparse", "p_add": "0.01,0.3", "p_del": "0.6,0.7"}, {"add": 3, "delete": 4})
+
+
+def undisturbed_digest() -> str:
+    """The digest of the one shard that an undisturbed run leaves after compaction."""
+    works = [work for task in make_plan(GRID, {}, NOMINAL, 1).tasks for work in task.columns]
+    slices = [piece for work in works if isinstance(work, BudgetWork) for piece in work.slices()]
+    return hashlib.sha256(shard.encode(slices)).hexdigest()
 
 
 def run(plan: GridPlan, table: Table, executor: Executor) -> Summary:
@@ -108,6 +119,8 @@ def test_a_stopped_run_or_a_smaller_grid_is_completed(
     assert stored_rows(table) == expected_rows(GRID)
     stored = [(piece.key, at) for _, own in table.shards() for piece in own for at in range(piece.first, piece.stop)]
     assert len(stored) == len(set(stored))
+    compact(table)
+    assert [name[:64] for name in table.store.names()] == [undisturbed_digest()]
 
 
 def test_neighbouring_columns_are_one_piece_of_work() -> None:
