@@ -31,7 +31,8 @@ client: $(VENV)/.dev ## write the synchronous client from the asynchronous one
 
 reference: $(VENV)/.dev ## compute the table that ships anew, to the same bytes
 	rm -rf tables/ellzero/tables/bundled_table
-	$(BIN)/ellzero precompute --grid tables/ellzero/tables/bundled_grid.toml --out tables/ellzero/tables/bundled_table --compact
+	$(BIN)/ellzero precompute --grid tables/ellzero/tables/bundled_grid.toml --out tables/ellzero/tables/bundled_table
+	$(BIN)/ellzero precompute --grid tables/ellzero/tables/bundled_sparse_grid.toml --out tables/ellzero/tables/bundled_table --compact
 
 demo-model: $(VENV)/.dev ## train the model that ships anew, seconds
 	rm -rf smoothing/ellzero/smoothing/models/demo build/demo

@@ -20,11 +20,29 @@ from pathlib import Path
 
 import click
 
-from ellzero.certificates import Discrete
 from ellzero.tables import Table, compact, verify
+from ellzero.tables.format.keys import ColumnKey
 from ellzero.tables.store import digest_of
 
-GRID = "--k 1:24 --alpha 0.01:0.99:0.01 --r-max 1500"
+
+@dataclass(frozen=True)
+class DrillGrid:
+    """What the runs of a drill compute, and a part of it for a second job on the same table."""
+
+    whole: str
+    part: str
+
+
+GRIDS = {
+    "discrete": DrillGrid(
+        "--k 1:24 --alpha 0.01:0.99:0.01 --r-max 1500",
+        "--k 1:24 --alpha 0.01:0.99:0.01 --r-max 700",
+    ),
+    "sparse": DrillGrid(
+        "--family sparse --p-add 0.005:0.05:0.005 --p-del 0.4:0.9:0.1 --add-max 30 --delete-max 80",
+        "--family sparse --p-add 0.005:0.05:0.005 --p-del 0.4:0.9:0.1 --add-max 30 --delete-max 40",
+    ),
+}
 # A drill that has not ended by then is a failure, not a reason to wait.
 _MOST_SECONDS = 900
 _ENVIRONMENT = {
@@ -35,7 +53,7 @@ _ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
 }
 
-Rows = dict[tuple[Discrete, int], int]
+Rows = dict[tuple[ColumnKey, int], int]
 
 
 @dataclass
@@ -57,8 +75,9 @@ class DrillOutcome:
 class Reference:
     """The table of an undisturbed run, with which every other one is compared."""
 
-    def __init__(self, folder: Path) -> None:
-        run(folder / "undisturbed", "--executor local")
+    def __init__(self, folder: Path, grid: DrillGrid) -> None:
+        self.grid = grid
+        run(folder / "undisturbed", "--executor local", grid.whole)
         self.table = Table.open(str(folder / "undisturbed"))
         compact(self.table)
         self.digests = digests(self.table)
@@ -67,13 +86,13 @@ class Reference:
     def judge(self, faults: str, uri: Path) -> DrillOutcome:
         table = Table.open(str(uri))
         before = Counter(
-            (piece.noise, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
+            (piece.key, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
         )
         rows = rows_of(table)
         lost = sum(1 for key, unit in self.rows.items() if rows.get(key) != unit)
         compact(table)
         after = Counter(
-            (piece.noise, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
+            (piece.key, r) for _, slices in table.shards() for piece in slices for r in range(piece.first, piece.stop)
         )
         return DrillOutcome(
             faults,
@@ -92,18 +111,18 @@ def digests(table: Table) -> list[str]:
 def rows_of(table: Table) -> Rows:
     """What a reader sees."""
     return {
-        (noise, r): piece.rows.scaled_ceiling(r - piece.first)
-        for noise, slices in table.columns().items()
+        (key, r): piece.rows.scaled_ceiling(r - piece.first)
+        for key, slices in table.columns().items()
         for piece in slices
         for r in range(piece.first, piece.stop)
     }
 
 
-def command(out: Path, options: str, grid: str = GRID) -> list[str]:
+def command(out: Path, options: str, grid: str) -> list[str]:
     return [sys.executable, "-m", "ellzero", "precompute", *grid.split(), "--out", str(out), *options.split()]
 
 
-def run(out: Path, options: str, grid: str = GRID) -> subprocess.CompletedProcess[str]:
+def run(out: Path, options: str, grid: str) -> subprocess.CompletedProcess[str]:
     """Run the command to its end; it must succeed."""
     process = subprocess.run(
         command(out, options, grid),
@@ -119,7 +138,7 @@ def run(out: Path, options: str, grid: str = GRID) -> subprocess.CompletedProces
 
 
 @contextmanager
-def start_run(out: Path, options: str, grid: str = GRID) -> Iterator[subprocess.Popen[bytes]]:
+def start_run(out: Path, options: str, grid: str) -> Iterator[subprocess.Popen[bytes]]:
     """A run in a session of its own, so that whatever it leaves behind can be ended with it and with nothing else."""
     process = subprocess.Popen(
         command(out, options, grid),
@@ -162,7 +181,7 @@ def kill_workers(folder: Path, reference: Reference, kills: int, source: random.
     while kills_done < kills and time.monotonic() - begin < 3 * _MOST_SECONDS:
         runs += 1
         out = folder / f"workers{runs}"
-        with start_run(out, "--executor ray --workers 2") as process:
+        with start_run(out, "--executor ray --workers 2", reference.grid.whole) as process:
             while process.poll() is None and time.monotonic() - begin < 3 * _MOST_SECONDS:
                 time.sleep(source.uniform(0.1, 0.5))
                 working = [pid for pid, title in descendants(process.pid) if title.startswith("ray::_apply")]
@@ -192,7 +211,7 @@ def kill_nodes(folder: Path, reference: Reference, kills: int, source: random.Ra
         while kills_done < kills and time.monotonic() - begin < 3 * _MOST_SECONDS:
             runs += 1
             out = folder / f"nodes{runs}"
-            with start_run(out, f"--address {cluster.address}") as process:
+            with start_run(out, f"--address {cluster.address}", reference.grid.whole) as process:
                 while process.poll() is None and time.monotonic() - begin < 3 * _MOST_SECONDS:
                     time.sleep(source.uniform(1.0, 2.0))
                     if kills_done < kills and len(list(out.glob("*.parquet"))) > 1:
@@ -214,7 +233,7 @@ def kill_drivers(folder: Path, reference: Reference, kills: int, source: random.
     while kills_done < kills:
         # Most in process, which begins at once; every fourth on Ray.
         options = "--executor ray --workers 2" if kills_done % 4 == 3 else "--executor local"
-        with start_run(out, options) as process:
+        with start_run(out, options, reference.grid.whole) as process:
             before = len(list(out.glob("*.parquet")))
             patience = time.monotonic() + 60
             while process.poll() is None and time.monotonic() < patience:
@@ -227,7 +246,7 @@ def kill_drivers(folder: Path, reference: Reference, kills: int, source: random.
                 kills_done += 1
             else:  # it was faster: begin a table anew
                 shutil.rmtree(out)
-    run(out, "--executor local")
+    run(out, "--executor local", reference.grid.whole)
     return reference.judge(f"{kills_done} driver SIGKILLs, each followed by a rerun", out)
 
 
@@ -235,8 +254,11 @@ def two_jobs(folder: Path, reference: Reference, source: random.Random) -> Drill
     """Two commands with overlapping grids write one table at the same time, while a third one compacts it."""
     out = folder / "two"
     compactions = 0
-    shorter = GRID.replace("1500", "700")
-    with start_run(out, "--executor ray --workers 2") as first, start_run(out, "--executor local", shorter) as other:
+    grid = reference.grid
+    with (
+        start_run(out, "--executor ray --workers 2", grid.whole) as first,
+        start_run(out, "--executor local", grid.part) as other,
+    ):
         patience = time.monotonic() + _MOST_SECONDS
         while (first.poll() is None or other.poll() is None) and time.monotonic() < patience:
             time.sleep(source.uniform(0.5, 1.0))
@@ -261,7 +283,7 @@ def full_disk(folder: Path, reference: Reference, source: random.Random) -> Dril
     try:
         for options in ("--executor local", "--executor ray --workers 2"):
             full = subprocess.run(
-                command(out, options),
+                command(out, options, reference.grid.whole),
                 env=_ENVIRONMENT,
                 capture_output=True,
                 text=True,
@@ -275,7 +297,7 @@ def full_disk(folder: Path, reference: Reference, source: random.Random) -> Dril
             if not verdict.sound or leftovers:
                 raise SystemExit(f"a full disk left something behind: {verdict}, {leftovers}")
         subprocess.run(["mount", "-o", "remount,size=200m", mount], check=True)
-        run(out, "--executor local")
+        run(out, "--executor local", reference.grid.whole)
         return reference.judge("a disk that ran full twice", out)
     finally:
         subprocess.run(["umount", mount], check=True)
@@ -284,7 +306,7 @@ def full_disk(folder: Path, reference: Reference, source: random.Random) -> Dril
 def broken_shards(folder: Path, reference: Reference, source: random.Random) -> DrillOutcome:
     """A truncated shard, an empty one and one with a flipped bit; the same command mends the table."""
     out = folder / "broken"
-    run(out, "--executor local")
+    run(out, "--executor local", reference.grid.whole)
     victims = source.sample(sorted(out.glob("*.parquet")), 3)
     data = [victim.read_bytes() for victim in victims]
     victims[0].write_bytes(data[0][: source.randrange(1, len(data[0]))])
@@ -293,7 +315,7 @@ def broken_shards(folder: Path, reference: Reference, source: random.Random) -> 
     victims[2].write_bytes(data[2][:at] + bytes([data[2][at] ^ 1]) + data[2][at + 1 :])
     if verify(Table.open(str(out)), share=0.0).sound:
         raise SystemExit("verification did not see the broken shards")
-    run(out, "--executor local")
+    run(out, "--executor local", reference.grid.whole)
     return reference.judge("a truncated shard, an empty one and a flipped bit", out)
 
 
@@ -311,8 +333,9 @@ def total(faults: str, outcomes: list[DrillOutcome]) -> DrillOutcome:
 @click.option("--workers", default=100, help="SIGKILLs of workers.")
 @click.option("--nodes", default=10, help="SIGKILLs of nodes.")
 @click.option("--drivers", default=20, help="SIGKILLs of drivers.")
+@click.option("--grid", type=click.Choice([*GRIDS]), default="discrete", show_default=True, help="What to compute.")
 @click.option("--seed", default=0)
-def main(workers: int, nodes: int, drivers: int, seed: int) -> None:
+def main(workers: int, nodes: int, drivers: int, grid: str, seed: int) -> None:
     os.environ.update(_ENVIRONMENT)
     source = random.Random(seed)
     drills: list[Callable[[Path, Reference, random.Random], DrillOutcome]] = [
@@ -326,7 +349,7 @@ def main(workers: int, nodes: int, drivers: int, seed: int) -> None:
     failed = False
     with tempfile.TemporaryDirectory(prefix="ellzero-chaos-") as name:
         folder = Path(name)
-        reference = Reference(folder)
+        reference = Reference(folder, GRIDS[grid])
         click.echo(f"undisturbed: {len(reference.rows):,} rows, {len(reference.digests)} shards after compaction")
         for drill in drills:
             start = time.monotonic()

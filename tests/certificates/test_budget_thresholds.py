@@ -27,7 +27,7 @@ from ellzero.certificates import (
     threshold,
     thresholds,
 )
-from ellzero.certificates.budget_thresholds import row_of_counts
+from ellzero.certificates.budget_thresholds import row_at_saturation, row_by_product, row_of_counts
 from ellzero.certificates.families.base import Counts
 from ellzero.certificates.products import Products
 
@@ -58,6 +58,23 @@ def test_a_row_has_the_threshold_whether_it_is_exact_and_the_least_double(
     assert Fraction(row.ceiling.units, 10**digits) == Fraction(threshold(family, budget, q, digits))
     assert row.ceiling.exact == (Fraction(row.ceiling.units, 10**digits) == rho_inverse(family, budget, q))
     assert row.min_p == min_p(family, budget, q)
+
+
+@given(cases(), st.one_of(st.just(HALF), probabilities(1_000)), st.integers(1, 40))
+def test_a_row_by_the_general_product_alone_is_the_same(case: tuple[Family, Counts], q: Fraction, digits: int) -> None:
+    family, counts = case
+    assert row_by_product(family, counts, q, digits) == row_of_counts(family, counts, q, digits, Products())
+
+
+@settings(max_examples=150)
+@given(cases(), parameters(), st.integers(1, 3))
+def test_a_row_that_rounds_up_to_one_follows_without_a_product(
+    case: tuple[Family, Counts], q: Fraction, digits: int
+) -> None:
+    family, counts = case
+    row = row_of_counts(family, counts, q, digits, Products())
+    if row.ceiling.units == 10**digits and (row.ceiling.exact or row.min_p == 1.0):
+        assert row_at_saturation(family, counts, q, digits) == row
 
 
 @given(cases(), st.one_of(st.just(HALF), probabilities(1_000)), st.integers(1, 40))

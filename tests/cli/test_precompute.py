@@ -11,9 +11,9 @@ import pytest
 from command_line import Ellzero, interrupt_process
 from s3_server import S3Place
 
-from ellzero.certificates import Discrete, thresholds
+from ellzero.certificates import Discrete, Sparse, certified, thresholds
 from ellzero.core.execution.ray_executor import RayExecutor
-from ellzero.tables import PaperTable, Table, ThresholdIndex
+from ellzero.tables import PaperTable, Source, Table, ThresholdIndex
 
 SMALL = "precompute --k 1,255 --alpha 0.1:0.9:0.1 --d 784"
 
@@ -42,7 +42,8 @@ def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(ellzero: Ellzero, 
 
 def test_saturate_stops_at_the_largest_d(ellzero: Ellzero, tmp_path: Path) -> None:
     ellzero(f"precompute --k 1 --alpha 0.51,0.9 --d 10,60 --r-max saturate --out {tmp_path}/t")
-    rows = {str(noise.alpha): extent for noise, extent in Table.open(f"{tmp_path}/t").extents().items()}
+    extents = Table.open(f"{tmp_path}/t").extents()
+    rows = {str(noise.alpha): extent for noise, extent in extents.items() if isinstance(noise, Discrete)}
     assert (rows["51/100"].rows, rows["51/100"].end) == (61, "cut")
     assert (rows["9/10"].rows, rows["9/10"].end) == (26, "complete")
 
@@ -211,7 +212,7 @@ def test_a_grid_file_with_unknown_keys(ellzero: Ellzero, tmp_path: Path) -> None
     run = ellzero(f"precompute --grid {tmp_path}/grid.toml --out {tmp_path}/t")
     assert (run.code, run.err) == (
         2,
-        "ellzero: grid must be a file with the keys k, alpha, d, r_max; got 'rmax'\n",
+        "ellzero: grid must be a file with the keys k, alpha, d, r_max, or with family and max; got 'rmax'\n",
     )
 
 
@@ -283,3 +284,86 @@ def test_an_interruption_of_the_papers_algorithm_on_ray_counts_the_cells_that_ar
     assert 1 <= cells < 40
     assert kept.startswith(f"ellzero: stopped after {cells} of 40 cells; ")
     assert last == "ellzero: interrupted"
+
+
+SPARSE = "precompute --family sparse --p-add 0.01,0.02 --p-del 0.5:0.7:0.1 --add-max 3 --delete-max 6"
+
+
+def test_a_table_of_a_family_and_a_lookup_in_it(ellzero: Ellzero, tmp_path: Path) -> None:
+    family, out = Sparse("0.02", "0.6"), f"{tmp_path}/t"
+    planned = ellzero(f"{SPARSE} --out {out} --dry-run")
+    assert planned.out.splitlines()[0] == "columns  24 to compute, 0 of 24 present"
+    assert not (tmp_path / "t").exists()
+    run = ellzero(f"{SPARSE} --out {out}")
+    assert run.code == 0
+    assert re.search(rf"^{out}: \d+ cells of 24 columns in 1 shard$", run.out, re.MULTILINE)
+    limits = {"add": 3, "delete": 6}
+    index = ThresholdIndex.open(out)
+    assert index.certified(family, "0.95", (3, 6)) == (certified(family, "0.95", limits), Source.TABLE)
+    assert ellzero(f"{SPARSE} --out {out}").out == f"{out}: all 24 columns are present already\n"
+    more = ellzero(f"{SPARSE.replace('add-max 3', 'add-max 4')} --out {out} --compact")
+    assert "cells of 6 columns in 1 shard" in more.out
+    assert ellzero(f"tables verify {out} --all").code == 0
+
+
+def test_families_of_every_kind_have_tables(ellzero: Ellzero, tmp_path: Path) -> None:
+    graph = tmp_path / "graph.toml"
+    graph.write_text(
+        'family = "joint"\n[members.edges]\nfamily = "sparse"\np_add = 0.01\np_del = ["0.6", "0.7"]\n'
+        '[members.nodes]\nfamily = "mask"\nm = "0.9"\n'
+    )
+    levels = tmp_path / "levels.json"
+    levels.write_text('{"family": "total", "base": {"family": "sparse", "p_add": 0.01, "p_del": "0.5,0.6"}}')
+    grid = tmp_path / "grid.toml"
+    grid.write_text('family = "mask"\nm = "0.8,0.9"\nq = "1/3"\nmax = 5\n')
+    out = f"--out {tmp_path}/t"
+    for line, columns in (
+        (f"--family {graph} --max edges.add=1,edges.delete=2,nodes=3", 12),
+        (f"--family {levels} --r-max 5", 2),
+        (f"--grid {grid}", 2),
+        ("--family sparse-levels --k 3 --p-add 0.01 --p-del 0.6 --max add=1,delete=1 --change-max 2", 4),
+        ("--family mask --m 0.9 --max 7", 1),
+        ("--family deletion --m 0.9 --r-max 7", 1),
+        ("--family ablation --d 9 --keep 2,3", 2),
+        ("--family discrete --k 1 --alpha 0.8", 1),
+        ("--k 1 --alpha 0.8 --q 1/3 --r-max 9", 1),
+    ):
+        run = ellzero(f"precompute {line} {out}")
+        assert (run.code, f" {columns} column" in run.out) == (0, True), run
+        assert "present already" in ellzero(f"precompute {line} {out}").out
+    verdict = ellzero(f"tables verify {tmp_path}/t --all")
+    assert (verdict.code, " of 26 columns in 9 shards, " in verdict.out) == (0, True)
+
+
+def test_a_family_on_ray_gives_the_same_shards(
+    ellzero: Ellzero, tmp_path: Path, ray_executor: RayExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, executor in (("here", "local"), ("there", "ray")):
+        assert ellzero(f"{SPARSE} --out {tmp_path}/{name} --executor {executor}").code == 0
+    assert Table.open(f"{tmp_path}/there").store.names() == Table.open(f"{tmp_path}/here").store.names()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--p-add 0.1 --k 1 --alpha 0.5", "--p-add: for other families than discrete"),
+        ("--family sparse --p-add 0.1", "Missing option '--p-del'. The noise sparse has --p-add and --p-del."),
+        ("--family sparse --p-add 0.1 --p-del 0.5", "--max add must be given: the largest number of such changes"),
+        ("--family sparse --p-add 2 --p-del 0.5 --max add=1,delete=1", "--p-add must be a rational number"),
+        ("--family sparse --p-add x --p-del 0.5 --max add=1,delete=1", "--p-add must be numbers such as 0.01"),
+        ("--family sparse --p-add 0.1 --p-del 0.5 --r-max 9", "--max must be given by name, for add, delete"),
+        ("--family sparse --p-add 0.1 --p-del 0.5 --max add=1:2,delete=1", "--max must name one number for each"),
+        ("--family sparse --p-add 0.1 --p-del 0.5 --max add=1,delete=1 --add-max 3", "--max must name one number for"),
+        ("--family mask --m 0.9 --r-max saturate", "--r-max must be a number for other families than discrete"),
+        ("--family mask --m 0.9 --max 3 --q 2", "--q must be a number strictly between 0 and 1"),
+        ("--k 1 --alpha 0.8 --q 1/2 --r-max 9", "--family must be left out: the grid of discrete noise has k, alpha"),
+        ("--k 1 --alpha 0.8 --q 1/3", "--max must be given: the largest number of such changes"),
+        ("--family mask --m 0.9 --max 3 --d 9", "--d is for discrete noise at q = 1/2 and for ablation"),
+        ("--family joint --max 3", "--family must be discrete, sparse, sparse-levels"),
+        ("--family mask --m 0.9 --r-max 3 --method paper --d 9 --r 1", "the paper's method takes --k, --alpha"),
+    ],
+)
+def test_a_mistake_about_a_family_is_one_line(ellzero: Ellzero, line: str, message: str) -> None:
+    run = ellzero(f"precompute {line} --dry-run")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert message in run.err

@@ -5,13 +5,14 @@ import io
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from command_line import Ellzero, Run
-from oracles.tables import alter_row, contents, cut, exact_slice, files, list_rows, with_footer
+from oracles.tables import alter_row, contents, cut, exact_slice, files, list_rows, literal_slice, with_footer
 
-from ellzero.certificates import Discrete, column, paper_threshold, radius
+from ellzero.certificates import Discrete, Mask, Sparse, column, paper_threshold, radius, threshold
 from ellzero.tables import PaperTable, Table, bundled
 from ellzero.tables.format import shard
 from ellzero.tables.store import Store
@@ -318,7 +319,7 @@ NOTHING = ("info", "show", LOOKUP, "verify", "compact", "export")
         ("{tmp}/file", "{tmp}/file is a file, and a table is a directory"),
         ("{tmp}/foreign", "{tmp}/foreign is not a table of ellzero: it holds notes.txt"),
         ("{tmp}/parquet", "{tmp}/parquet is not a table of ellzero: mine.parquet is not one of its shards"),
-        ("{tmp}/newer", "has format 2, and this ellzero reads up to 1: upgrade ellzero"),
+        ("{tmp}/newer", "has format 3, and this ellzero reads up to 2: upgrade ellzero"),
         ("{tmp}/file/below", "{tmp}/file/below"),
         ("ftps://host/table", "ftps://host/table: no such file system"),
     ],
@@ -333,7 +334,7 @@ def test_a_place_without_a_table_is_one_line_with_exit_code_one(
     (tmp_path / "parquet" / "mine.parquet").write_text("mine")
     newer = Store(str(tmp_path / "newer"))
     newer.prepare()
-    newer.put(with_footer(shard.encode([exact_slice(BITS, 5)]), lambda stated: stated.update(format=2)))
+    newer.put(with_footer(shard.encode([exact_slice(BITS, 5)]), lambda stated: stated.update(format=3)))
     before = files(tmp_path)
     options = "--k 1 --alpha 0.8 --d 9 --p 0.9" if command == LOOKUP else ""
     one_line(ellzero(f"{prefix(command)} {place.format(tmp=tmp_path)} {options}"), 1, text.format(tmp=tmp_path))
@@ -426,3 +427,105 @@ def test_every_command_explains_itself(ellzero: Ellzero, command: str) -> None:
     assert run.code == 0
     assert run.out.startswith(f"Usage: ellzero tables {command} ")
     assert command in ellzero("tables --help").out
+
+
+@pytest.fixture
+def budgets(ellzero: Ellzero, tmp_path: Path) -> str:
+    """A table of discrete noise, sparse noise, and masks at q = 1/3."""
+    out = f"{tmp_path}/budgets"
+    for line in (
+        "--family sparse --p-add 0.01 --p-del 0.6,0.7 --max add=2,delete=4",
+        "--family mask --m 0.9 --max 3 --q 1/3",
+        "--k 1 --alpha 0.8 --r-max 5",
+    ):
+        assert ellzero(f"precompute {line} --out {out}").code == 0
+    return out
+
+
+def test_info_of_a_table_of_families(ellzero: Ellzero, budgets: str) -> None:
+    lines = ellzero(f"tables info {budgets}").out.splitlines()
+    assert lines[0].startswith(f"{budgets}: thresholds, format 2, 20 digits")
+    assert lines[2:] == [
+        "K (categories minus one): 1",
+        "α (total probability of staying): 4/5 to 4/5",
+        "noises of other families, at one q each: 1 mask, 2 sparse",
+        "8 columns: 0 complete, 0 flat, 8 cut",
+    ]
+    assert json.loads(ellzero(f"tables info {budgets} --json").out)["families"] == {"mask": 1, "sparse": 2}
+
+
+def test_show_of_families(ellzero: Ellzero, budgets: str) -> None:
+    assert ellzero(f"tables show {budgets}").out.splitlines() == [
+        "        K          α      rows  ends",
+        "        1        4/5         6  cut",
+        "Mask(m='9/10'), q = 1/3: 4 rows of 1 column, change ≤ 3",
+        "Sparse(p_add='1/100', p_del='3/5'), q = 1/2: 15 rows of 3 columns, add ≤ 2, delete ≤ 4",
+        "Sparse(p_add='1/100', p_del='7/10'), q = 1/2: 15 rows of 3 columns, add ≤ 2, delete ≤ 4",
+    ]
+    assert len(ellzero(f"tables show {budgets} --family sparse").out.splitlines()) == 2
+    lines = ellzero(f"tables show {budgets} --family sparse --p-del 0.6").out.splitlines()
+    assert lines[0] == "Sparse(p_add='1/100', p_del='3/5'), q = 1/2"
+    assert lines[1].split()[:2] == ["add", "delete"]
+    exact = threshold(Sparse("0.01", "0.6"), {"add": 1, "delete": 2})
+    assert next(line for line in lines if line.split()[:2] == ["1", "2"]).split()[2] == str(exact)
+    assert len(ellzero(f"tables show {budgets} --q 1/3").out.splitlines()) == 1
+
+
+def test_rows_that_no_p_certifies_are_said_so(ellzero: Ellzero, tmp_path: Path) -> None:
+    ellzero(f"precompute --family mask --m 0.6 --max 9 --out {tmp_path}/t")
+    assert ellzero(f"tables show {tmp_path}/t --family mask").out.splitlines()[-1].split()[2:4] == ["no", "p"]
+    column = json.loads(ellzero(f"tables export {tmp_path}/t --format json").out)["columns"][0]
+    assert (column["threshold"][-1], column["min_p"][-1], column["end"]) == ("1.00000000000000000000", None, "complete")
+
+
+def test_export_of_families(ellzero: Ellzero, budgets: str) -> None:
+    lines = ellzero(f"tables export {budgets} --family sparse --p-del 3/5").out.splitlines()
+    rows = list(csv.DictReader(lines))
+    assert len(rows) == 15
+    assert json.loads(rows[0]["family"]) == {"family": "sparse", "p_add": "1/100", "p_del": "3/5"}
+    values = {row["budget"]: row["threshold"] for row in rows}
+    assert values["1 2"] == str(threshold(Sparse("0.01", "0.6"), {"add": 1, "delete": 2}))
+    text = ellzero(f"tables export {budgets} --format text --family mask").out.splitlines()
+    assert text[1] == f"1\t{threshold(Mask('0.9'), 1, '1/3')}"
+    columns = json.loads(ellzero(f"tables export {budgets} --format json").out)["columns"]
+    assert [(column.get("k"), column.get("fixed")) for column in columns][:3] == [(1, None), (None, []), (None, [0])]
+    one_line(
+        ellzero(f"tables export {budgets}"),
+        2,
+        "this table has the discrete noise and others: give --family, or --format json",
+    )
+    one_line(ellzero(f"tables export {budgets} --format text --family sparse"), 2, "a plain list is of one column")
+    one_line(ellzero(f"tables export {budgets} --family ablation"), 1, "has no such column")
+
+
+def test_a_family_is_looked_up(ellzero: Ellzero, budgets: str) -> None:
+    line = "radius --family sparse --p-add 0.01 --p-del 0.6 --limits add=2,delete=4"
+    for evidence in ("--p 0.9", "--count 990 --n 1000"):
+        here, there = ellzero(f"{line} {evidence}"), ellzero(f"{line} {evidence} --table {budgets}")
+        assert (there.code, there.out, there.err) == (0, here.out, "")
+    further = ellzero(f"{line.replace('delete=4', 'delete=9')} --p 0.95 --table {budgets}")
+    assert further.err == "ellzero: the table does not decide all of this; the rest was computed\n"
+    masks = "radius --family mask --m 0.9 --limits 3 --p 0.7 --top-k 2"
+    assert ellzero(f"{masks} --table {budgets}").out == ellzero(masks).out
+
+
+def test_families_are_verified_and_a_false_row_is_found(ellzero: Ellzero, tmp_path: Path, budgets: str) -> None:
+    verdict = ellzero(f"tables verify {budgets} --all")
+    assert (verdict.code, verdict.out) == (0, "sound: 40 rows of 8 columns in 3 shards, 40 recomputed\n")
+    piece = literal_slice(Sparse("0.01", "0.6"), Fraction(1, 2), (1,), 4)
+    Table.open(budgets).append([alter_row(piece, 2, units=1)])
+    verdict = ellzero(f"tables verify {budgets}")
+    assert verdict.code == 1
+    assert "q = 1/2, add = 1, delete = 2: not what exact arithmetic gives" in verdict.out
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("--family dense", "--family must be discrete, sparse"),
+        ("--family sparse --p-add 2", "--p-add must be a rational number"),
+        ("--q 2", "--q must be a number from 0 to 1"),
+    ],
+)
+def test_a_wrong_filter_is_one_line(ellzero: Ellzero, budgets: str, line: str, text: str) -> None:
+    one_line(ellzero(f"tables show {budgets} {line}"), 2, text)

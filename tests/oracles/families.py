@@ -5,7 +5,20 @@ from fractions import Fraction
 from hypothesis import strategies as st
 from oracles.strategies import alphas
 
-from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels, Total
+from ellzero.certificates import (
+    Ablation,
+    Deletion,
+    Discrete,
+    Family,
+    Grouped,
+    Hierarchical,
+    Joint,
+    Mask,
+    RegionList,
+    Sparse,
+    SparseLevels,
+    Total,
+)
 from ellzero.certificates.families.base import Counts
 
 
@@ -47,6 +60,38 @@ def families(draw: st.DrawFn) -> Family:
         members = draw(st.lists(st.tuples(single, st.integers(1, 2)), min_size=1, max_size=2))
         return Grouped(members)
     return simple
+
+
+@st.composite
+def all_families(draw: st.DrawFn) -> Family:
+    """Any family, also those that do not strike each coordinate by itself."""
+    kind = draw(st.sampled_from(["product", "product", "ablation", "deletion", "regions"]))
+    if kind == "ablation":
+        d = draw(st.integers(1, 5))
+        return Ablation(d, draw(st.integers(1, d)))
+    if kind == "deletion":
+        return Deletion(draw(parameters()))
+    if kind == "regions":
+        masses = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=3)
+        return RegionList([balance(draw(masses)) for _ in range(draw(st.integers(1, 3)))])
+    return draw(families())
+
+
+def balance(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The regions, with one more so that their masses have the same sum under x and under x̄."""
+    more = sum(x for x, _ in pairs) - sum(xbar for _, xbar in pairs)
+    return [*pairs, (max(-more, 0), max(more, 0))]
+
+
+@st.composite
+def columns(draw: st.DrawFn, total: int = 3) -> tuple[Family, Fraction, Counts, int]:
+    """A family, q, the counts of all axes but the last, and the largest count of that one."""
+    family = draw(all_families())
+    q = draw(st.one_of(st.just(Fraction(1, 2)), st.sampled_from([Fraction(1, 3), Fraction(9, 10)]), parameters()))
+    if isinstance(family, Discrete):
+        q = q if q != Fraction(1, 2) else Fraction(1, 3)
+    *fixed, last = draw(budgets(family, total))
+    return family, q, tuple(fixed), last
 
 
 @st.composite

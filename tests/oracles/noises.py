@@ -7,7 +7,21 @@ from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 
-from ellzero.certificates import Discrete, Family, Grouped, Hierarchical, Joint, Mask, Sparse, SparseLevels, Total
+from ellzero.certificates import (
+    Ablation,
+    Block,
+    Deletion,
+    Discrete,
+    Family,
+    Grouped,
+    Hierarchical,
+    Joint,
+    Mask,
+    RegionList,
+    Sparse,
+    SparseLevels,
+    Total,
+)
 
 Distribution = dict[Hashable, Fraction]
 Pair = tuple[Distribution, Distribution]
@@ -79,7 +93,19 @@ def masses(pairs: Sequence[Pair]) -> Masses:
     return result
 
 
+def _list_outcomes(block: Block) -> Masses:
+    return [(Fraction(x), Fraction(xbar)) for x, xbar in block.outcomes]
+
+
 def ways(family: Family, counts: Sequence[int]) -> list[Masses]:
+    (first, *_) = counts
+    if isinstance(family, RegionList):
+        return [[(Fraction(1), Fraction(1))], *(_list_outcomes(block) for block in family.blocks[:first])]
+    if isinstance(family, Ablation):
+        here, there = [0] * family.d, [1] * first + [0] * (family.d - first)
+        return [masses([(ablations(here, family.keep), ablations(there, family.keep))])]
+    if isinstance(family, Deletion):  # no symbol occurs twice, so that what is left says which are gone
+        return [masses([(deletions(range(first), family.m), deletions(range(first, 2 * first), family.m))])]
     return [masses(pairs) for pairs in coordinates(family, counts)]
 
 

@@ -1,18 +1,23 @@
 """Rows of tables made by hand from exact thresholds, and radii from comparing with each of them."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from math import inf, nextafter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from oracles.noises import largest_inverse
 
-from ellzero.certificates import Column, Discrete, Threshold, column, single_threshold
+from ellzero.certificates import Column, Discrete, Family, Threshold, column, single_threshold
+from ellzero.certificates.families.base import Counts
+from ellzero.certificates.rounding import Ceiling, Row
 from ellzero.tables import ColumnSlice, End, Table
-from ellzero.tables.format.rows import Rows
+from ellzero.tables.format.keys import BudgetColumn, ColumnKey
+from ellzero.tables.format.rows import Rows, slice_of
 
 UNIT = 10**20
 
@@ -36,10 +41,15 @@ def exact_slice(noise: Discrete, r_max: int | None = None) -> ColumnSlice:
     return slice_of_column(column(noise, r_max))
 
 
+def list_budgets(piece: ColumnSlice) -> tuple[ColumnKey, End, int, list[Row]]:
+    """Everything in a slice of any column, in a form that can be compared."""
+    return piece.key, piece.end, piece.first, [piece.row(count) for count in range(piece.first, piece.stop)]
+
+
 def cut(piece: ColumnSlice, first: int, stop: int) -> ColumnSlice:
     """The rows first..stop−1."""
     rows = piece.rows.between(first - piece.first, stop - piece.first)
-    return ColumnSlice(piece.noise, first, rows, piece.end if stop == piece.stop else End.CUT)
+    return ColumnSlice(piece.key, first, rows, piece.end if stop == piece.stop else End.CUT)
 
 
 def alter_row(
@@ -52,7 +62,7 @@ def alter_row(
     flags, doubles = piece.rows.exact.copy(), piece.rows.min_p.copy()
     flags[at] ^= exact
     doubles[at] += ulps * 2.0**-53
-    return ColumnSlice(piece.noise, piece.first, rows_from(all_units, flags, doubles), end or piece.end)
+    return ColumnSlice(piece.key, piece.first, rows_from(all_units, flags, doubles), end or piece.end)
 
 
 def list_rows(piece: ColumnSlice) -> tuple[Discrete, End, list[Threshold]]:
@@ -60,9 +70,9 @@ def list_rows(piece: ColumnSlice) -> tuple[Discrete, End, list[Threshold]]:
     return piece.noise, piece.end, [piece.threshold(r) for r in range(piece.first, piece.stop)]
 
 
-def contents(table: Table) -> dict[Discrete, list[tuple[Discrete, End, list[Threshold]]]]:
-    """Everything in a table."""
-    return {noise: [list_rows(run) for run in runs] for noise, runs in table.columns().items()}
+def contents(table: Table) -> dict[ColumnKey, list[tuple[Discrete, End, list[Threshold]]]]:
+    """Everything in a table of the discrete noise."""
+    return {key: [list_rows(run) for run in runs] for key, runs in table.columns().items()}
 
 
 def literal_radius(noise: Discrete, p: Fraction, d: int) -> int | None:
@@ -95,3 +105,29 @@ def parquet(table: pa.Table, metadata: dict[bytes, bytes]) -> bytes:
 def files(directory: Path) -> dict[str, bytes]:
     """Every file below a directory with its bytes, to see that nothing was written."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def row_from(tau: Fraction) -> Row:
+    """The row of a threshold, rounded one unit and one double at a time."""
+    units = next(unit for unit in range(int(tau * UNIT), UNIT + 1) if Fraction(unit, UNIT) >= tau)
+    double = nextafter(float(tau), 0)
+    while double <= tau and tau < 1:  # comparing a float with a Fraction is exact
+        double = nextafter(double, 2)
+    return Row(Ceiling(units, Fraction(units, UNIT) == tau), double if tau < 1 else inf)
+
+
+def literal_row(family: Family, counts: Sequence[int], q: Fraction) -> Row:
+    """The row of a budget, from every outcome of the noise."""
+    return row_from(largest_inverse(family, counts, q))
+
+
+def literal_slice(family: Family, q: Fraction, fixed: Counts, last: int) -> ColumnSlice:
+    """The rows 0..last of a column of budgets, or up to the first that rounds up to 1, from every outcome."""
+    key = BudgetColumn(family, q, fixed)
+    rows = []
+    for count in range((0 if key.is_flat else last) + 1):
+        rows.append(literal_row(family, (*fixed, count), q))
+        if rows[-1].ceiling.units == UNIT:
+            break
+    arrays = rows_from(*zip(*((row.ceiling.units, row.ceiling.exact, row.min_p) for row in rows), strict=True))
+    return slice_of(key, 0, arrays)

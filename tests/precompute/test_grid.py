@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ellzero.certificates import InvalidInput
-from ellzero.precompute.grid import make_grid, read_grid
-from ellzero.tables.bundled import GRID
+from ellzero.precompute.grid import GridSpec, make_grid, read_grid
+from ellzero.tables.bundled import GRIDS
 
 
 def test_ranges_include_both_ends_and_are_exact() -> None:
@@ -73,6 +73,7 @@ def test_a_grid_file(tmp_path: Path) -> None:
     file = tmp_path / "grid.toml"
     file.write_text('k = [1, 255]\nalpha = [0.1, "1/3", "0.5:0.7:0.1"]\nd = 784\nr_max = "saturate"\n')
     grid = read_grid(file)
+    assert isinstance(grid, GridSpec)
     assert grid.ks == (1, 255)
     assert grid.alphas == (Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(3, 5), Fraction(7, 10))
     assert grid.r_end == 784
@@ -81,7 +82,10 @@ def test_a_grid_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("k = 1\nalpha = 0.5\nK = 3\n", "grid must be a file with the keys k, alpha, d, r_max; got 'K'"),
+        (
+            "k = 1\nalpha = 0.5\nK = 3\n",
+            "grid must be a file with the keys k, alpha, d, r_max, or with family and max; got 'K'",
+        ),
         ("alpha = 0.5\n", "grid must be a file that gives k"),
         ("k = 1\n", "grid must be a file that gives alpha"),
         ("k = = 1\n", "grid must be a TOML file"),
@@ -100,5 +104,5 @@ def test_an_invalid_grid_file_is_one_line(tmp_path: Path, text: str, complaint: 
     assert "\n" not in str(caught.value)
 
 
-def test_the_grid_of_the_shipped_table_can_be_read() -> None:
-    assert len(read_grid(GRID)) == 24 * 99
+def test_the_grids_of_the_shipped_table_can_be_read() -> None:
+    assert [len(read_grid(grid)) for grid in GRIDS] == [24 * 99, 84 * 11]

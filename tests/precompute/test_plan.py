@@ -9,9 +9,10 @@ from oracles.strategies import noises
 from ellzero.certificates import Discrete, column
 from ellzero.precompute.cost import NOMINAL, CostModel, calibrate_cost_model, expected_bytes, expected_rows
 from ellzero.precompute.grid import GridSpec, make_grid
-from ellzero.precompute.plan import make_plan
+from ellzero.precompute.plan import ColumnWork, make_plan
 from ellzero.tables import End, Extent
 from ellzero.tables.bundled import LOCATION
+from ellzero.tables.format.keys import ColumnKey
 from ellzero.tables.table import Table
 
 
@@ -47,9 +48,9 @@ def test_the_model_is_calibrated_by_the_engine() -> None:
     assert model.seconds(10_000) > model.seconds(100) > 0
 
 
-def plan_ranges(grid: GridSpec, present: dict[Discrete, Extent], workers: int) -> dict[Discrete, tuple[int, int]]:
+def plan_ranges(grid: GridSpec, present: dict[ColumnKey, Extent], workers: int) -> dict[Discrete, tuple[int, int]]:
     plan = make_plan(grid, present, NOMINAL, workers)
-    columns = [work for task in plan.tasks for work in task.columns]
+    columns = [work for task in plan.tasks for work in task.columns if isinstance(work, ColumnWork)]
     assert len({work.noise for work in columns}) == len(columns) == plan.columns
     assert plan.columns + plan.columns_present == plan.columns_wanted == len(grid)
     return {work.noise: (work.first, work.r_end) for work in columns}
@@ -59,7 +60,7 @@ def plan_ranges(grid: GridSpec, present: dict[Discrete, Extent], workers: int) -
 @given(st.integers(1, 8), st.sampled_from([2**31 - 1, 0, 5, 60]), st.data())
 def test_a_plan_holds_exactly_what_the_table_lacks(workers: int, r_end: int, data: st.DataObject) -> None:
     grid = GridSpec((1, 2, 255), tuple(Fraction(i, 10) for i in range(1, 10)), r_end)
-    present = {}
+    present: dict[ColumnKey, Extent] = {}
     for noise in grid.noises():
         state = data.draw(st.sampled_from(["absent", "complete", "cut"]))
         if state == "complete":

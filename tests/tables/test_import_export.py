@@ -44,7 +44,7 @@ def test_csv_parses_back_to_the_same_rows(runs: list[ColumnSlice]) -> None:
 @given(some_runs())
 def test_json_parses_back_to_the_same_columns(runs: list[ColumnSlice]) -> None:
     result = json.loads("\n".join(import_export.to_json(runs)))
-    assert (result["format"], result["digits"], sorted(result["conventions"])) == (1, 20, ["alpha", "k", "r"])
+    assert (result["format"], result["digits"], sorted(result["conventions"])) == (2, 20, ["alpha", "k", "r"])
     columns = []
     for column in result["columns"]:
         noise = Discrete(column["k"], column["alpha"])

@@ -7,11 +7,21 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
+from oracles.families import columns
 from oracles.strategies import noises
-from oracles.tables import UNIT, alter_row, cut, exact_slice, rows_from, with_footer
+from oracles.tables import UNIT, alter_row, cut, exact_slice, literal_slice, rows_from, with_footer
 
-from ellzero.certificates import Discrete, PaperThreshold, paper_threshold, rho_inverse, thresholds
+from ellzero.certificates import (
+    Discrete,
+    Family,
+    PaperThreshold,
+    Sparse,
+    paper_threshold,
+    rho_inverse,
+    thresholds,
+)
+from ellzero.certificates.families.base import Counts
 from ellzero.tables import ColumnSlice, End, PaperTable, Table, VerificationReport, audit, compact, verify
 from ellzero.tables.format import shard
 from ellzero.tables.verification import JudgedRow, compare_tables, judge_list
@@ -161,6 +171,45 @@ def test_any_wrong_row_is_found(tmp_path_factory: pytest.TempPathFactory, noise:
     )
     table = table_of(tmp_path_factory.mktemp("table"), [alter_row(piece, r, **change)])  # type: ignore[arg-type]
     assert verify(table, share=1).sound == (not any(change.values()))
+
+
+@settings(max_examples=30, deadline=None)
+@given(column=columns(), data=st.data())
+def test_any_wrong_row_of_a_family_is_found(
+    tmp_path_factory: pytest.TempPathFactory,
+    column: tuple[Family, Fraction, Counts, int],
+    data: st.DataObject,
+) -> None:
+    """Right rows are those of every outcome of the noise, and the general product agrees with them."""
+    piece = literal_slice(*column)
+    at = data.draw(st.integers(0, piece.stop - 1))
+    change = data.draw(
+        st.fixed_dictionaries({"units": st.integers(-2, 2), "exact": st.booleans(), "ulps": st.integers(-2, 2)})
+    )
+    wrong = alter_row(piece, at, **change)  # type: ignore[arg-type]
+    assume(wrong.rows.row(at).ceiling.units >= 0)
+    table = table_of(tmp_path_factory.mktemp("table"), [piece if wrong.rows.same_as(piece.rows) else wrong])
+    assert verify(table, share=1).sound == wrong.rows.same_as(piece.rows)
+
+
+def test_budgets_of_a_family_are_named_where_rows_are_wrong(tmp_path: Path) -> None:
+    rows = [literal_slice(Sparse("0.01", "0.6"), Fraction(1, 2), (add,), 3) for add in range(3)]
+    table = table_of(tmp_path, [rows[0]], [alter_row(rows[1], 2, units=1), cut(rows[2], 1, 4)], [rows[0]])
+    report = verify(table, share=1)
+    where = "Sparse(p_add='1/100', p_del='3/5'), q = 1/2"
+    assert [problem.partition("parquet: ")[2] or problem for problem in report.problems] == [
+        f"{where}, add = 1, delete = 2: not what exact arithmetic gives",
+        f"{where}, add = 2: rows 0 to 0 are missing",
+    ]
+    assert (report.columns, report.rows, report.shards) == (3, 11, 2)
+
+
+def test_shards_that_disagree_about_budgets_are_named(tmp_path: Path) -> None:
+    rows = literal_slice(Sparse("0.01", "0.6"), Fraction(1, 2), (1,), 3)
+    problems = verify(table_of(tmp_path, [rows], [alter_row(rows, 2, units=1)]), share=0).problems
+    where = "Sparse(p_add='1/100', p_del='3/5'), q = 1/2, add = 1"
+    assert any(problem.startswith(f"shards disagree about {where}, delete from 0 to 3") for problem in problems)
+    assert any(problem.endswith(f"{where}, delete = 2: not what exact arithmetic gives") for problem in problems)
 
 
 def test_one_bad_column_does_not_hide_another(tmp_path: Path) -> None:

@@ -137,22 +137,32 @@ def round_up(family: Family, counts: Counts, q: Fraction, digits: int, products:
 
 def min_p_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> float:
     """`min_p` for a budget that was read before."""
-    return max(_least_double_above(int(n), int(d)) for n, d in _inverse_parts(family, counts, q, products))
+    return max(least_double_above(int(n), int(d)) for n, d in _inverse_parts(family, counts, q, products))
 
 
 def row_of_counts(family: Family, counts: Counts, q: Fraction, digits: int, products: Products) -> Row:
     """`threshold` and `min_p` for a budget that was read before, and whether the threshold is ρ⁻¹(q) exactly."""
-    scale = 10**digits
-    ceilings, doubles = [], []
-    for numerator, denominator in _inverse_parts(family, counts, q, products):
-        units, rest = divmod(-numerator * scale, denominator)
-        ceilings.append((-int(units), rest == 0))  # of equal ceilings, those that are exact are the largest ρ⁻¹(q)
-        doubles.append(_least_double_above(int(numerator), int(denominator)))
-    return Row(Ceiling(*max(ceilings)), max(doubles))
+    return _round_row(_inverse_parts(family, counts, q, products), digits)
+
+
+def row_by_product(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
+    """`row_of_counts` by the general product of the blocks alone: to check rows that were computed otherwise."""
+    products = Products()
+    ordered = (products.regions(perturbation) for perturbation in family.perturbations(counts))
+    return _round_row((neyman_pearson.rho_inverse_parts(*each, q) for each in ordered), digits)
+
+
+def row_at_saturation(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
+    """The row of a budget whose threshold is known to round up to 1, without any product: ρ⁻¹(q) = 1 iff ρ(1) ≤ q.
+
+    For 16 digits or more: then no double lies between a threshold that rounds up to 1 and 1.
+    """
+    never = not exceeds_at_one(family, counts, q)
+    return Row(Ceiling(10**digits, never), inf if never else 1.0)
 
 
 def exceeds_at_one(family: Family, counts: Counts, q: Fraction) -> bool:
-    """ρ(1) > q > 0, the rule for p = 1, for a budget that was read before: without any product of regions.
+    """ρ(1) > q, the rule for p = 1, for a budget that was read before: without any product of regions.
 
     ρ(1) is how much of what x̄ shows x may show too: a product of powers, so that logarithms decide.
     """
@@ -163,6 +173,8 @@ def _common_mass_exceeds(perturbation: Perturbation, q: Fraction) -> bool:
     powers = [(block.common_mass, count) for block, count in perturbation if block.common_mass < 1]
     if any(mass == 0 for mass, _ in powers):
         return False
+    if q == 0:
+        return True
 
     def attempt(bits: int) -> int:
         return sign(sum((count * ball(mass).log() for mass, count in powers), start=-ball(q).log()))
@@ -182,7 +194,18 @@ def _inverse_parts(family: Family, counts: Counts, q: Fraction, products: Produc
     return (neyman_pearson.rho_inverse_parts(*ordered, q) for ordered in family.ordered_regions(counts, products))
 
 
-def _least_double_above(numerator: int, denominator: int) -> float:
+def _round_row(parts: Iterable[tuple[Mass, Mass]], digits: int) -> Row:
+    """The row of the largest of these fractions."""
+    scale = 10**digits
+    ceilings, doubles = [], []
+    for numerator, denominator in parts:
+        units, rest = divmod(-numerator * scale, denominator)
+        ceilings.append((-int(units), rest == 0))  # of equal ceilings, those that are exact are the largest ρ⁻¹(q)
+        doubles.append(least_double_above(int(numerator), int(denominator)))
+    return Row(Ceiling(*max(ceilings)), max(doubles))
+
+
+def least_double_above(numerator: int, denominator: int) -> float:
     """The least double above a fraction in [0, 1], which need not be reduced; infinite for 1."""
     if numerator == denominator:
         return inf

@@ -35,7 +35,7 @@ _MOST_KINDS = 500  # of change, in one staircase
 
 
 @dataclass(frozen=True)
-class _ProvedBound:
+class ProvedBound:
     """What votes prove of p: whether p > τ, for any τ. ``low`` is the largest double that p is proved to exceed."""
 
     low: float
@@ -74,12 +74,12 @@ def certified(
         return radius(noise, top, most[0], second)
     target = Fraction(1, k + 1)
     if top == 1:  # both rules say this then, of any budget at no cost
-        return _find_budgets(family, most, lambda counts: exceeds_at_one(family, counts, target))
+        return find_budgets(family, most, lambda counts: exceeds_at_one(family, counts, target))
     products = Products()
     if second is None:
-        return _find_budgets(family, most, lambda counts: exceeds(family, counts, top, target, products))
+        return find_budgets(family, most, lambda counts: exceeds(family, counts, top, target, products))
     shares = _read_shares(top, second, k)
-    return _find_budgets(family, most, lambda counts: _beats(family, counts, top, shares, products))
+    return find_budgets(family, most, lambda counts: _beats(family, counts, top, shares, products))
 
 
 def certified_from_votes(
@@ -89,7 +89,7 @@ def certified_from_votes(
     most, k = _read_limits(family, limits), read_integer(top_k, "top_k", 1, MAX_TOP_K)
     if (noise := _discrete(family, most, k)) is not None:
         return radius_from_votes(noise, votes, most[0])
-    return _from_bounds(family, [_bound_votes(votes)], most, k)
+    return _from_bounds(family, [bound_votes(votes)], most, k)
 
 
 def anytime_certified(
@@ -102,7 +102,7 @@ def anytime_certified(
     most, k = _read_limits(family, limits), read_integer(top_k, "top_k", 1, MAX_TOP_K)
     if (noise := _discrete(family, most, k)) is not None:
         return anytime_radius(noise, votes, most[0])
-    bound = _ProvedBound(anytime_lower_bound(votes), lambda tau: excludes(votes, SuccessProbability(tau)))
+    bound = ProvedBound(anytime_lower_bound(votes), lambda tau: excludes(votes, SuccessProbability(tau)))
     return _from_bounds(family, [bound], most, k)
 
 
@@ -123,7 +123,7 @@ def staged_certified(
     most, k = _read_limits(family, limits), read_integer(top_k, "top_k", 1, MAX_TOP_K)
     if (noise := _discrete(family, most, k)) is not None:
         return staged_radius(noise, counts, n, most[0], failure, last_share)
-    return _from_bounds(family, list(map(_bound_votes, read_looks(counts, n, failure, last_share))), most, k)
+    return _from_bounds(family, list(map(bound_votes, read_looks(counts, n, failure, last_share))), most, k)
 
 
 def find_staircase(certifies: Callable[[Counts], bool], most: Counts) -> list[Counts]:
@@ -182,30 +182,31 @@ def _discrete(family: Family, most: Counts, k: int) -> Discrete | None:
     return family
 
 
-def _find_budgets(family: Family, most: Counts, certifies: Callable[[Counts], bool]) -> CertifiedBudgets:
+def find_budgets(family: Family, most: Counts, certifies: Callable[[Counts], bool]) -> CertifiedBudgets:
+    """`find_staircase` as `certified` returns it."""
     largest = find_staircase(certifies, most)
     if not largest:
         return None
     return largest[0][0] if len(most) == 1 else tuple(map(family.write_budget, largest))
 
 
-def _from_bounds(family: Family, bounds: Sequence[_ProvedBound], most: Counts, k: int) -> CertifiedBudgets:
+def _from_bounds(family: Family, bounds: Sequence[ProvedBound], most: Counts, k: int) -> CertifiedBudgets:
     products, target = Products(), HALF if k == 1 else Fraction(1, k + 1)
 
     def certifies(counts: Counts) -> bool:
         tau = inverse_of_counts(family, counts, target, products)
         return any(bound.is_above(tau) for bound in bounds)
 
-    return _find_budgets(family, most, certifies)
+    return find_budgets(family, most, certifies)
 
 
-def _bound_votes(votes: Votes) -> _ProvedBound:
-    """P[Bin(n, q) ≥ count] grows with q, and is at most ε at the lower bound and above ε at the next double."""
+def bound_votes(votes: Votes) -> ProvedBound:
+    """What votes prove. P[Bin(n, q) ≥ count] grows with q: at most ε at the lower bound, above ε at the next double."""
 
     def between(tau: Fraction) -> bool:
         return compare_tail(votes.n, votes.count, SuccessProbability(tau), votes.failure) == -1
 
-    return _ProvedBound(lower_bound(votes), between)
+    return ProvedBound(lower_bound(votes), between)
 
 
 def _beats(

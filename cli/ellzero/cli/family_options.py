@@ -87,11 +87,22 @@ def _take_parameters(values: dict[str, Any]) -> dict[str, Any]:
 
 def read_family(name: str, parameters: Mapping[str, Any]) -> Family:
     """The family of these options."""
+    description = describe_family(name, parameters)
+    if name.endswith(FILES):
+        return make_family(description, Path(name).name)
+    try:
+        return make_family(description)
+    except InvalidInput as error:
+        raise InvalidInput(error.field.removeprefix("family."), error.allowed, error.value) from None
+
+
+def describe_family(name: str, parameters: Mapping[str, Any]) -> Any:
+    """The description that these options give, or the file: of the right parameters, which need not be right."""
     given = {key: value for key, value in parameters.items() if value is not None}
     if name.endswith(FILES):
         if extra := [key for key in given if key != "d"]:
             raise click.UsageError(f"{_option(extra[0])} is for simple families, and {name} states its own parameters")
-        return make_family(read_description(Path(name), "--family"), Path(name).name)
+        return read_description(Path(name), "--family")
     if name not in _SIMPLE:
         stated = f"; {name} is stated in a .json or .toml file" if name in FAMILIES else ""
         raise click.UsageError(f"--family must be {', '.join(_SIMPLE)}, or a .json or .toml file; got '{name}'{stated}")
@@ -104,10 +115,7 @@ def read_family(name: str, parameters: Mapping[str, Any]) -> Family:
             raise click.UsageError(
                 f"{_option(key)} is not a parameter of the noise {name}, which has {_options(needed)}"
             )
-    try:
-        return make_family({"family": name, **{key: given[key] for key in needed}})
-    except InvalidInput as error:
-        raise InvalidInput(error.field.removeprefix("family."), error.allowed, error.value) from None
+    return {"family": name, **{key: given[key] for key in needed}}
 
 
 def read_description(path: Path, option: str) -> Any:

@@ -35,7 +35,7 @@ COMMANDS: Final = {
     "precompute": CommandEntry(
         "ellzero.cli.precompute:precompute_command",
         "tables",
-        "Compute tables of thresholds for a grid of (K, α) and write them as Parquet.",
+        "Compute tables of thresholds for a grid of noises and write them as Parquet.",
     ),
     "radius": CommandEntry(
         "ellzero.cli.radius:radius_command",

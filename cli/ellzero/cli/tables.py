@@ -2,19 +2,22 @@
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from decimal import ROUND_CEILING, Context
+from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from ellzero.certificates import Discrete
-from ellzero.cli.certificate_options import K, noise_options
+from ellzero.certificates import Discrete, Family
+from ellzero.certificates.budget_thresholds import HALF
+from ellzero.cli.certificate_options import noise_options
+from ellzero.cli.column_filter import ColumnFilter, column_filter
 from ellzero.cli.groups import CommandGroup
 from ellzero.cli.parameters import Command, IntegerRange
+from ellzero.cli.table_listing import list_facts, print_budgets, print_columns, print_radii
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_probability
@@ -25,7 +28,8 @@ from ellzero.tables.bundled import LOCATION
 from ellzero.tables.compaction import compact
 from ellzero.tables.errors import NotATable
 from ellzero.tables.format import shard
-from ellzero.tables.format.rows import ColumnSlice, End
+from ellzero.tables.format.keys import BudgetColumn, ColumnKey
+from ellzero.tables.format.rows import ColumnSlice
 from ellzero.tables.lee2019_table import PaperTable
 from ellzero.tables.lookup.index import ThresholdIndex
 from ellzero.tables.store import Store
@@ -34,6 +38,7 @@ from ellzero.tables.verification import VerificationReport, audit, compare_table
 
 # Seconds a step of the single-cell route takes, to say what verification will cost.
 _SECONDS_A_STEP = 1.2e-6
+_SECONDS_A_BUDGET = 3e-4  # by the general product, from the beginning
 _MOST_PRINTED = 20
 # An error bound is shown rounded up.
 _UP = Context(prec=4, rounding=ROUND_CEILING)
@@ -75,57 +80,48 @@ def info_command(table: str, as_json: bool) -> None:
         rows = PaperTable(store).rows()
         facts |= {"rows": len(rows), "d": sorted({row.d for row in rows}), "k": sorted({row.noise.k for row in rows})}
     else:
-        extents = Table(store).extents()
-        ends = Counter(extent.end.value for extent in extents.values())
-        facts |= {
-            "rows": sum(extent.rows for extent in extents.values()),
-            "columns": len(extents),
-            "ends": {end.value: ends[end.value] for end in End},
-            "k": sorted({noise.k for noise in extents}),
-            "alpha": [str(min(noise.alpha for noise in extents)), str(max(noise.alpha for noise in extents))],
-        }
+        facts |= list_facts(Table(store).extents())
     if as_json:
         click.echo(json.dumps(facts))
         return
     click.echo(f"{store.uri}: {kind}, format {facts['format']}, {facts['digits']} digits, by {facts['engine']}")
     click.echo(f"{facts['rows']:,} rows, {facts['bytes']:,} bytes in {count_noun(facts['shards'], 'shard')}")
-    click.echo(f"K (categories minus one): {', '.join(map(str, facts['k']))}")
+    if "k" in facts:
+        click.echo(f"K (categories minus one): {', '.join(map(str, facts['k']))}")
     if kind == lee2019_table.KIND:
         click.echo(f"d: {', '.join(map(str, facts['d']))}")
-    else:
+        return
+    if "alpha" in facts:
         click.echo(f"α (total probability of staying): {facts['alpha'][0]} to {facts['alpha'][1]}")
-        ends_text = ", ".join(f"{count:,} {end}" for end, count in facts["ends"].items())
-        click.echo(f"{facts['columns']:,} columns: {ends_text}")
+    if "families" in facts:
+        named = (f"{count:,} {name}" for name, count in facts["families"].items())
+        click.echo(f"noises of other families, at one q each: {', '.join(named)}")
+    ends_text = ", ".join(f"{count:,} {end}" for end, count in facts["ends"].items())
+    click.echo(f"{facts['columns']:,} columns: {ends_text}")
 
 
 @tables_group.command("show", cls=Command)
 @_table
-@click.option("--k", type=K, help="Only this number of categories minus one.")
-@click.option("--alpha", help="Only this total probability of staying; with --k its rows are shown.")
-def show_command(table: str, k: int | None, alpha: str | None) -> None:
-    """List the columns of a table, or with --k and --alpha the rows of one."""
+@column_filter
+def show_command(table: str, wanted: ColumnFilter) -> None:
+    """List the columns of a table, or the rows of one noise: with --k and --alpha, or --family and its parameters."""
     if read_kind(Store(table)) == lee2019_table.KIND:
         click.echo(f"{'K':>9} {'α':>10} {'d':>9} {'r':>7}  threshold (paper's algorithm)  at most too high by")
         for paper in PaperTable.open(table).rows():
             key = f"{paper.noise.k:>9} {paper.noise.alpha!s:>10} {paper.d:>9} {paper.r:>7}"
             click.echo(f"{key}  {paper.value}         {_UP.plus(paper.error_bound):.3E}")
         return
-    if k is not None and alpha is not None:
-        noise = Discrete(k, alpha)
-        runs = _read_column(Table.open(table), noise)
-        click.echo(f"K = {k} ({k + 1} categories), α = {noise.alpha} (total probability of staying): {runs[-1].end}")
-        click.echo(f"{'r':>7}  certified if p exceeds   least double that certifies")
-        for run in runs:
-            for r in range(run.first, run.stop):
-                row = run.threshold(r)
-                click.echo(f"{r:>7}  {row.value}   {row.min_p!r}{'   (exact)' if row.exact else ''}")
+    opened = Table.open(table)
+    if wanted.noise is not None:
+        print_radii(wanted.noise, _read_column(opened, wanted.noise))
         return
-    noise_filter = Discrete(1 if k is None else k, "1/2" if alpha is None else alpha)  # reads and checks both
-    extents = Table.open(table).extents()
-    click.echo(f"{'K':>9} {'α':>10} {'rows':>9}  ends")
-    for noise, extent in sorted(extents.items(), key=lambda item: (item[0].k, item[0].alpha)):
-        if (k is None or noise.k == noise_filter.k) and (alpha is None or noise.alpha == noise_filter.alpha):
-            click.echo(f"{noise.k:>9} {noise.alpha!s:>10} {extent.rows:>9,}  {extent.end}")
+    extents = {key: extent for key, extent in opened.extents().items() if wanted.matches(key)}
+    budgets = {(key.family, key.q) for key in extents if isinstance(key, BudgetColumn)}
+    if wanted.is_of_one_family and len(budgets) == 1 and not any(isinstance(key, Discrete) for key in extents):
+        ((family, q),) = budgets
+        print_budgets(family, q, _read_runs(opened, wanted))
+        return
+    print_columns(extents)
 
 
 @tables_group.command("verify", cls=Command)
@@ -163,25 +159,20 @@ def compact_command(table: str) -> None:
 @tables_group.command("export", cls=Command)
 @_table
 @click.option("--format", "output", type=click.Choice(["csv", "json", "text"]), default="csv", show_default=True)
-@click.option("--k", type=K, help="Only this number of categories minus one.")
-@click.option("--alpha", help="Only this total probability of staying.")
+@column_filter
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; standard output by default."
 )
-def export_command(table: str, output: str, k: int | None, alpha: str | None, out: Path | None) -> None:
-    """Write rows as CSV or JSON, or one column as a plain list of r<TAB>threshold (--format text)."""
+def export_command(table: str, output: str, wanted: ColumnFilter, out: Path | None) -> None:
+    """Write rows as CSV or JSON, or those of one noise as a plain list of r<TAB>threshold (--format text)."""
     opened = Table.open(table)
-    if (k is None) != (alpha is None) or (output == "text" and k is None):
-        raise click.UsageError(
-            "a plain list is of one column: give --k and --alpha"
-            if output == "text"
-            else "give both --k and --alpha, or neither"
-        )
-    runs: Iterable[ColumnSlice] = (
-        _read_column(opened, Discrete(k, alpha))
-        if k is not None and alpha is not None
-        else [run for runs in opened.columns().values() for run in runs]
-    )
+    if wanted.name == Discrete.name and wanted.noise is None and wanted.q is None:
+        raise click.UsageError("give both --k and --alpha, or neither")
+    runs = _read_column(opened, wanted.noise) if wanted.noise is not None else _read_runs(opened, wanted)
+    if output == "csv" and len({isinstance(run.key, Discrete) for run in runs}) > 1:
+        raise click.UsageError("this table has the discrete noise and others: give --family, or --format json")
+    if output == "text" and len({_noise_of(run.key) for run in runs}) != 1:
+        raise click.UsageError("a plain list is of one column: give --k and --alpha, or --family and its parameters")
     if output == "text":
         lines = import_export.to_text(runs)
     else:
@@ -241,6 +232,18 @@ def _read_column(table: Table, noise: Discrete) -> list[ColumnSlice]:
     return runs
 
 
+def _read_runs(table: Table, wanted: ColumnFilter) -> list[ColumnSlice]:
+    """The rows of all columns that are wanted, which the table must have."""
+    runs = [run for key, own in table.columns().items() if wanted.matches(key) for run in own]
+    if not runs:
+        raise NotATable(table.store.uri, "has no such column")
+    return runs
+
+
+def _noise_of(key: ColumnKey) -> tuple[Family, Fraction]:
+    return (key, HALF) if isinstance(key, Discrete) else (key.family, key.q)
+
+
 def _print_verdict(verdict: VerificationReport) -> None:
     for problem in verdict.problems[:_MOST_PRINTED]:
         click.echo(problem)
@@ -255,9 +258,11 @@ def _track_columns(
     slices: Iterable[tuple[str, ColumnSlice]], table: Table, share: float
 ) -> Iterator[tuple[str, ColumnSlice]]:
     """The slices, with a progress bar that counts their columns."""
-    lengths = [extent.rows for extent in table.extents(on_damage=lambda error: None).values()]
-    seconds = sum(rows**2 / 2 * share for rows in lengths) * _SECONDS_A_STEP
-    yield from track(slices, len(lengths), "columns", seconds)
+    extents = table.extents(on_damage=lambda error: None)
+    steps = sum(extent.rows**2 / 2 for key, extent in extents.items() if isinstance(key, Discrete))
+    budgets = sum(extent.rows for key, extent in extents.items() if isinstance(key, BudgetColumn))
+    seconds = share * (steps * _SECONDS_A_STEP + budgets * _SECONDS_A_BUDGET)
+    yield from track(slices, len(extents), "columns", seconds)
 
 
 @contextmanager

@@ -1,30 +1,23 @@
 """Grids: which thresholds to compute, read from a TOML file or from options, exactly."""
 
-import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ellzero.certificates import Discrete
+from ellzero.certificates.budget_thresholds import HALF
 from ellzero.certificates.families.discrete import MAX_K
 from ellzero.core.errors import InvalidInput
-from ellzero.core.numbers import MAX_DIMENSION, read_dimension, read_integer, read_shortest
+from ellzero.core.numbers import MAX_DIMENSION, read_dimension, read_integer
+from ellzero.precompute.axes import INTEGER, MOST_COLUMNS, axis
+from ellzero.precompute.family_grid import FamilyGrid, make_family_grid
 
 SATURATE = "saturate"
 _KEYS = ("k", "alpha", "d", "r_max")
-_INTEGER = re.compile(r"\d{1,12}", re.ASCII)
-_AXIS = {
-    "k": "integers such as 255, 1,255 or 1:31:2 (ends included)",
-    "d": "integers such as 784, 784,3072 or 1000:5000:1000 (ends included)",
-    "alpha": "numbers such as 0.2, 0.1,1/3 or 0.01:0.99:0.01 (ends included)",
-}
 _R_MAX = f"an integer from 0 to {MAX_DIMENSION} or '{SATURATE}'"
-MOST_VALUES = 1_000_000
-# A plan takes 200 bytes a column.
-MOST_COLUMNS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -65,73 +58,29 @@ def make_grid(k: object, alpha: object, d: object = None, r_max: object = SATURA
     return grid
 
 
-def read_grid(path: Path) -> GridSpec:
-    """A grid from a TOML file with the keys k, alpha, and optionally d and r_max."""
+def read_grid(path: Path) -> GridSpec | FamilyGrid:
+    """A grid from a TOML file: of discrete noise with the keys k, alpha, and optionally d and r_max; or of any family.
+
+    The latter has the keys of its description, which begin with family, and max, and optionally q.
+    """
     try:
         with path.open("rb") as file:
             fields: dict[str, Any] = tomllib.load(file, parse_float=str)  # axes read text exactly
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("grid", f"a TOML file ({error})", str(path)) from None
+    if "family" in fields:
+        return make_family_grid(fields, fields.pop("max", None), fields.pop("q", HALF))
     for key in fields:
         if key not in _KEYS:
-            raise InvalidInput("grid", f"a file with the keys {', '.join(_KEYS)}", key)
+            raise InvalidInput("grid", f"a file with the keys {', '.join(_KEYS)}, or with family and max", key)
     for key in ("k", "alpha"):
         if key not in fields:
             raise InvalidInput("grid", f"a file that gives {key}", str(path))
     return make_grid(**fields)
 
 
-def axis(field: str, written: object) -> list[Fraction | int]:
-    """The values of an axis, as exact numbers."""
-    values: list[Fraction | int] = []
-    items: Sequence[object] = written if isinstance(written, list | tuple) else [written]
-    for item in items:
-        if isinstance(item, str):
-            for text in item.split(","):
-                values.extend(_values(field, text.strip()))
-                _check_count(field, len(values), written)
-        elif field == "alpha":
-            values.append(read_shortest(item, field, _AXIS[field]))
-        else:
-            values.append(read_integer(item, field, 1))
-        _check_count(field, len(values), written)
-    if not values:
-        raise InvalidInput(field, _AXIS[field], written)
-    return values
-
-
-def _values(field: str, text: str) -> list[Fraction | int]:
-    """The values of one item of text: a number, or a range low:high or low:high:step with both ends."""
-    bounds = text.split(":")
-    if len(bounds) > 3 or (field == "alpha" and len(bounds) == 2):
-        raise InvalidInput(field, _AXIS[field], text)
-    if field == "alpha":
-        numbers = [read_shortest(bound, field, _AXIS[field]) for bound in bounds]
-    elif all(_INTEGER.fullmatch(bound) for bound in bounds):
-        numbers = [Fraction(int(bound)) for bound in bounds]
-    else:
-        raise InvalidInput(field, _AXIS[field], text)
-    if len(numbers) == 1:
-        return [_number(field, numbers[0])]
-    low, high, step = (*numbers, Fraction(1))[:3]
-    if step <= 0 or high < low:
-        raise InvalidInput(field, "a range that rises: low:high:step with low ≤ high and a step above 0", text)
-    count = (high - low) // step + 1
-    _check_count(field, count, text)
-    return [_number(field, low + index * step) for index in range(count)]
-
-
-def _check_count(field: str, count: int, written: object) -> None:
-    if count > MOST_VALUES:
-        raise InvalidInput(field, f"at most {MOST_VALUES:,} values", written)
-
-
-def _number(field: str, value: Fraction) -> Fraction | int:
-    return value if field == "alpha" else int(value)
-
-
 def _radius(r_max: object) -> int:
-    if isinstance(r_max, str) and _INTEGER.fullmatch(r_max):
+    if isinstance(r_max, str) and INTEGER.fullmatch(r_max):
         r_max = int(r_max)
     try:
         return read_integer(r_max, "r_max", 0, MAX_DIMENSION)

@@ -10,9 +10,10 @@ from functools import partial as bind
 
 from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.core.execution.executors import Executor
+from ellzero.precompute.budget_columns import BudgetWork
 from ellzero.precompute.plan import ColumnWork, GridPlan, Task
 from ellzero.tables import ColumnSlice, Table
-from ellzero.tables.format.rows import RowBuffer, end_of
+from ellzero.tables.format.rows import RowBuffer, slice_of
 from ellzero.tables.format.shard import MOST_ROWS
 from ellzero.tables.store import Store
 
@@ -76,6 +77,16 @@ class _Clock:
 
     seconds: float = 0.0
 
+    def time(self, slices: Iterator[ColumnSlice]) -> Iterator[ColumnSlice]:
+        """The slices, with the time that computing each of them takes added up."""
+        while True:
+            start = time.perf_counter()
+            piece = next(slices, None)
+            self.seconds += time.perf_counter() - start
+            if piece is None:
+                return
+            yield piece
+
 
 def compute_task(task: Task, uri: str, mark: str | None) -> TaskReceipt:
     """Compute a task on a worker, in bounded memory, into the table at ``uri``.
@@ -90,13 +101,13 @@ def compute_task(task: Task, uri: str, mark: str | None) -> TaskReceipt:
     def iter_slices() -> Iterator[ColumnSlice]:
         nonlocal rows
         for column in task.columns:
-            for column_slice in _compute_slices(column, clock):
+            for column_slice in clock.time(_compute_slices(column)):
                 rows += len(column_slice.rows)
                 yield column_slice
 
     shards = tuple(Table(store).append(iter_slices()))
     return TaskReceipt(
-        columns=len(task.columns),
+        columns=task.column_count,
         rows=rows,
         expected_rows=task.rows,
         expected_seconds=task.seconds,
@@ -105,22 +116,23 @@ def compute_task(task: Task, uri: str, mark: str | None) -> TaskReceipt:
     )
 
 
-def _compute_slices(column: ColumnWork, clock: _Clock) -> Iterator[ColumnSlice]:
-    """The missing rows of a column, in slices that fit memory."""
+def _compute_slices(column: ColumnWork | BudgetWork) -> Iterator[ColumnSlice]:
+    """The missing rows of a column, or of columns of budgets, in slices that fit memory."""
+    if isinstance(column, BudgetWork):
+        yield from column.slices()
+        return
     noise = column.noise
     all_rows = enumerate(iter_column_rows(noise, column.r_end))
     first, more = column.first, True
     while more:
         buffer, more = RowBuffer(), False
-        start = time.perf_counter()
         for r, row in all_rows:
             if r >= first:
                 buffer.add(row)
                 if len(buffer) == MOST_ROWS:
                     more = True
                     break
-        clock.seconds += time.perf_counter() - start
         if len(buffer):
             rows = buffer.rows()
-            yield ColumnSlice(noise, first, rows, end_of(noise, rows.scaled_ceiling(len(rows) - 1)))
+            yield slice_of(noise, first, rows)
             first += len(rows)

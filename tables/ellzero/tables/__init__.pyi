@@ -9,6 +9,7 @@ from ellzero.tables.errors import (
     NotATable as NotATable,
     TableError as TableError,
 )
+from ellzero.tables.format.keys import BudgetColumn as BudgetColumn
 from ellzero.tables.format.rows import ColumnSlice as ColumnSlice, End as End
 from ellzero.tables.lee2019_table import PaperTable as PaperTable
 from ellzero.tables.local_client import LocalClient as LocalClient

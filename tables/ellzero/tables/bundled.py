@@ -1,4 +1,8 @@
-"""The table that ships with ellzero: common numbers of categories × α = 0.01 … 0.99, to saturation or r = 2,000."""
+"""The table that ships with ellzero.
+
+Common numbers of categories × α = 0.01 … 0.99, to saturation or r = 2,000; and sparse bits, p_add = 0.001 … 0.05 ×
+p_del = 0.4 … 0.9, with at most 10 additions and 60 deletions.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -6,7 +10,7 @@ from pathlib import Path
 from ellzero.tables.lookup.index import ThresholdIndex
 
 LOCATION = Path(__file__).parent / "bundled_table"
-GRID = Path(__file__).parent / "bundled_grid.toml"
+GRIDS = tuple(Path(__file__).parent / name for name in ("bundled_grid.toml", "bundled_sparse_grid.toml"))
 
 
 @cache

@@ -1,10 +1,12 @@
 """Compaction: merging many shards into few."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ellzero.tables.format import shard
+from ellzero.tables.format.layouts import layout_of
 from ellzero.tables.store import digest_of, generation_of
 from ellzero.tables.table import Table, split_batches
 
@@ -47,8 +49,11 @@ def _merge_shards(table: Table, names: list[str]) -> Iterator[bytes]:
 
 def _is_compact(table: Table, names: list[str]) -> bool:
     """Whether merging these shards would give the same shards."""
-    rows = sum(len(radii) for name in names for _, radii, _ in shard.describe_slices(name, table.store.read(name)))
-    if len(names) > -(-rows // shard.MOST_ROWS):
+    rows: Counter[int] = Counter()  # by layout: a shard has one
+    for name in names:
+        for head in shard.describe_slices(name, table.store.read(name)):
+            rows[layout_of(head.key).version] += len(head.counts)
+    if len(names) > sum(-(-count // shard.MOST_ROWS) for count in rows.values()):
         return False
     digests = [hashlib.sha256(data).hexdigest() for data in _merge_shards(table, names)]
     return sorted(digests) == sorted(map(digest_of, names))

@@ -13,6 +13,8 @@ from ellzero.tables.table import open_store
 
 KIND = "paper thresholds"
 METHOD = "paper"
+_FORMAT = 1  # these rows are as they were then
+_REPEATED = ("k", "alpha_num", "alpha_den")
 # For bounds below 10, rounded up by at most 10^-37: finer than any d of interest needs.
 _BOUND_DIGITS = 37
 SCHEMA = pa.schema(
@@ -71,12 +73,12 @@ def encode(rows: Iterable[PaperThreshold]) -> bytes:
         "error_bound": [_UP.quantize(row.error_bound, Decimal(1).scaleb(-_BOUND_DIGITS)) for row in ordered],
     }
     table = pa.Table.from_pydict(columns, schema=SCHEMA)
-    return shard.write_parquet(table, KIND, {"method": METHOD, "rows": len(ordered)})
+    return shard.write_parquet(table, KIND, {"method": METHOD, "rows": len(ordered)}, _FORMAT, _REPEATED)
 
 
 def decode(name: str, data: bytes) -> Iterator[PaperThreshold]:
     """The rows in a shard's bytes."""
-    shard.read_metadata(name, data, KIND)
+    shard.read_metadata(name, data, KIND, _FORMAT)
     for row in shard.read_parquet(name, data, SCHEMA).to_pylist():
         noise = Discrete(row["k"], f"{row['alpha_num']}/{row['alpha_den']}")
         yield PaperThreshold(noise, row["d"], row["r"], row["threshold"], row["error_bound"])

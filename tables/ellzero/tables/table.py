@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from cachetools import LRUCache, cached
 
-from ellzero.certificates import Discrete
 from ellzero.tables.errors import DamagedShard, NotATable
 from ellzero.tables.format import shard
-from ellzero.tables.format.rows import ColumnSlice, End, group_by_noise, merge_slices
+from ellzero.tables.format.keys import ColumnKey, order_of
+from ellzero.tables.format.layouts import Layout, layout_of
+from ellzero.tables.format.rows import ColumnSlice, End, group_by_key, merge_slices
 from ellzero.tables.store import Store
 
 # 25 bytes each: a hundred megabytes. Shards are sorted, so successive columns mostly lie in the same few.
@@ -24,9 +24,9 @@ class Extent:
     rows: int
     end: End
 
-    def lacks(self, r_end: int) -> bool:
-        """Whether a row r ≤ r_end is missing."""
-        return self.end is End.CUT and self.rows <= r_end
+    def lacks(self, last: int) -> bool:
+        """Whether one of the rows 0..last is missing."""
+        return self.end is End.CUT and self.rows <= last
 
 
 class Table:
@@ -54,56 +54,56 @@ class Table:
         for name in self.store.names():
             yield name, shard.decode(name, self.store.read(name))
 
-    def columns(self) -> dict[Discrete, list[ColumnSlice]]:
-        """All rows, by noise in order of K and α: disjoint runs, the first of which begins at r = 0 if it can."""
+    def columns(self) -> dict[ColumnKey, list[ColumnSlice]]:
+        """All rows, by column in their order: disjoint runs, the first of which begins at 0 if it can."""
 
-        def load() -> dict[Discrete, list[ColumnSlice]]:
-            by_noise = group_by_noise(piece for _, slices in self.shards() for piece in slices)
-            return {noise: merge_slices(by_noise[noise]) for noise in sorted(by_noise, key=_noise_key)}
+        def load() -> dict[ColumnKey, list[ColumnSlice]]:
+            by_key = group_by_key(piece for _, slices in self.shards() for piece in slices)
+            return {key: merge_slices(by_key[key]) for key in sorted(by_key, key=order_of)}
 
         return self.store.retry_reading(load)
 
-    def column(self, noise: Discrete) -> list[ColumnSlice]:
-        """The rows of one noise as in `columns`, read only from shards that have any; empty if the table has none."""
+    def column(self, key: ColumnKey) -> list[ColumnSlice]:
+        """The rows of one column as in `columns`, read only from shards that have any; empty if the table has none."""
 
         def load() -> list[ColumnSlice]:
             slices: list[ColumnSlice] = []
             for name in self.store.names():
                 data = self.store.read(name)
-                if any(noise == other for other, _, _ in shard.describe_slices(name, data)):
-                    slices += [piece for piece in shard.decode(name, data) if piece.noise == noise]
+                if any(key == head.key for head in shard.describe_slices(name, data)):
+                    slices += [piece for piece in shard.decode(name, data) if piece.key == key]
             return merge_slices(slices)
 
         return self.store.retry_reading(load)
 
-    def iter_columns(self, names: list[str]) -> Iterator[tuple[Discrete, list[ColumnSlice]]]:
-        """The slices of each noise in these shards, in order of (K, α), with only a few shards in memory at a time."""
-        holders: dict[Discrete, list[str]] = defaultdict(list)
+    def iter_columns(self, names: list[str]) -> Iterator[tuple[ColumnKey, list[ColumnSlice]]]:
+        """The slices of each column in these shards, in their order, with only a few shards in memory at a time."""
+        holders: dict[ColumnKey, list[str]] = defaultdict(list)
         for name in names:
-            for noise in {noise for noise, _, _ in shard.describe_slices(name, self.store.read(name))}:
-                holders[noise].append(name)
+            for key in {head.key for head in shard.describe_slices(name, self.store.read(name))}:
+                holders[key].append(name)
         # A single shard has at most `shard.MOST_ROWS` rows, so it always fits.
-        cache: LRUCache[str, dict[Discrete, list[ColumnSlice]]] = LRUCache(_MOST_ROWS_OPEN, _count_rows)
+        cache: LRUCache[str, dict[ColumnKey, list[ColumnSlice]]] = LRUCache(_MOST_ROWS_OPEN, _count_rows)
         read = cached(cache, key=lambda name: name)(
-            lambda name: group_by_noise(shard.decode(name, self.store.read(name)))
+            lambda name: group_by_key(shard.decode(name, self.store.read(name)))
         )
-        for noise in sorted(holders, key=_noise_key):
-            slices = [piece for name in holders[noise] for piece in read(name)[noise]]
-            yield noise, [ColumnSlice(noise, piece.first, piece.rows.copy(), piece.end) for piece in slices]
+        for key in sorted(holders, key=order_of):
+            slices = [piece for name in holders[key] for piece in read(name)[key]]
+            yield key, [ColumnSlice(key, piece.first, piece.rows.copy(), piece.end) for piece in slices]
 
     def iter_runs(self, names: list[str]) -> Iterator[ColumnSlice]:
-        """The rows of these shards in order of (K, α, r), each once, in bounded memory."""
+        """The rows of these shards in order, each once, in bounded memory."""
         for _, slices in self.iter_columns(names):
             yield from merge_slices(slices)
 
-    def extents(self, on_damage: Callable[[DamagedShard], None] | None = None) -> dict[Discrete, Extent]:
+    def extents(self, on_damage: Callable[[DamagedShard], None] | None = None) -> dict[ColumnKey, Extent]:
         """How far each column extends, from the footers alone, in memory that does not grow with the rows.
 
         Every byte is checked; a damaged shard raises, or its error is passed to ``on_damage`` and it counts as missing.
         """
 
-        def survey() -> dict[Discrete, Extent]:
-            by_noise: dict[Discrete, list[tuple[range, End]]] = defaultdict(list)
+        def survey() -> dict[ColumnKey, Extent]:
+            by_key: dict[ColumnKey, list[tuple[range, End]]] = defaultdict(list)
             for name in self.store.names():
                 try:
                     data = self.store.read(name)
@@ -112,9 +112,9 @@ class Table:
                         raise
                     on_damage(error)
                     continue
-                for noise, radii, end in shard.describe_slices(name, data):
-                    by_noise[noise].append((radii, end))
-            return {noise: _extent(slices) for noise, slices in by_noise.items()}
+                for head in shard.describe_slices(name, data):
+                    by_key[head.key].append((head.counts, head.end))
+            return {key: _extent(slices) for key, slices in by_key.items()}
 
         return self.store.retry_reading(survey)
 
@@ -155,15 +155,20 @@ def read_kind(store: Store) -> str | None:
 
 
 def split_batches(slices: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
-    """The slices in groups of at most MOST_ROWS rows, cut where necessary."""
+    """The slices in groups of one layout and of at most MOST_ROWS rows, cut where necessary."""
     batch: list[ColumnSlice] = []
     room = shard.MOST_ROWS
+    layout: Layout | None = None
     for piece in slices:
+        if batch and layout_of(piece.key) is not layout:
+            yield batch
+            batch, room = [], shard.MOST_ROWS
+        layout = layout_of(piece.key)
         start = 0
         while start < len(piece.rows):
             stop = min(len(piece.rows), start + room)
             end = piece.end if stop == len(piece.rows) else End.CUT
-            batch.append(ColumnSlice(piece.noise, piece.first + start, piece.rows.between(start, stop), end))
+            batch.append(ColumnSlice(piece.key, piece.first + start, piece.rows.between(start, stop), end))
             room -= stop - start
             start = stop
             if not room:
@@ -175,17 +180,13 @@ def split_batches(slices: Iterable[ColumnSlice]) -> Iterator[list[ColumnSlice]]:
 
 def _extent(slices: list[tuple[range, End]]) -> Extent:
     rows, end = 0, End.CUT
-    for radii, reason in sorted(slices, key=lambda piece: (piece[0].start, piece[0].stop)):
-        if radii.start > rows:
+    for counts, reason in sorted(slices, key=lambda piece: (piece[0].start, piece[0].stop)):
+        if counts.start > rows:
             break
-        if radii.stop > rows:
-            rows, end = radii.stop, reason
+        if counts.stop > rows:
+            rows, end = counts.stop, reason
     return Extent(rows, end)
 
 
-def _noise_key(noise: Discrete) -> tuple[int, Fraction]:
-    return noise.k, noise.alpha
-
-
-def _count_rows(by_noise: dict[Discrete, list[ColumnSlice]]) -> int:
-    return sum(len(piece.rows) for slices in by_noise.values() for piece in slices)
+def _count_rows(by_key: dict[ColumnKey, list[ColumnSlice]]) -> int:
+    return sum(len(piece.rows) for slices in by_key.values() for piece in slices)

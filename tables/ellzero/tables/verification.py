@@ -1,7 +1,8 @@
 """Verification: is every row of a table what exact arithmetic gives?
 
 Every byte, key, order and flag is checked, and min_p of every row against its threshold. Rows are recomputed one by
-one, all of them or a random share, without the recurrence over r by which they were first computed.
+one, all of them or a random share, without the recurrence over r by which they were first computed; those of other
+families than the discrete noise by the general product of their blocks, each from the beginning.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,11 +15,13 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ellzero.certificates import Discrete, PaperThreshold, Threshold, threshold_rows
+from ellzero.certificates.budget_thresholds import least_double_above, row_by_product
 from ellzero.certificates.exact_thresholds import compute_at
-from ellzero.certificates.rounding import DOUBLE_BITS, RowQuery
+from ellzero.certificates.rounding import DOUBLE_BITS, Row, RowQuery
 from ellzero.core.text import count_noun
 from ellzero.tables.errors import Contradiction, DamagedShard
 from ellzero.tables.format import shard
+from ellzero.tables.format.keys import ColumnKey, describe_key, row_axis
 from ellzero.tables.format.rows import DIGITS, SCALE, ColumnSlice, End, merge_slices
 from ellzero.tables.table import Table
 
@@ -77,21 +80,21 @@ def _verify_once(table: Table, share: float, seed: int, watch: Watch) -> Verific
         positions[[0, -1]] = True
         report.recomputed += int(positions.sum())
         flaws = [*_find_flaws(piece), *_find_differences(piece, np.flatnonzero(positions).tolist())]
-        report.problems.extend(f"shard {name}: {_describe(piece.noise)}{flaw}" for flaw in flaws)
-    for noise, slices in table.iter_columns(readable):
+        report.problems.extend(f"shard {name}: {describe_key(piece.key)}{flaw}" for flaw in flaws)
+    for key, slices in table.iter_columns(readable):
         report.columns += 1
         try:
             runs = merge_slices(slices)
         except Contradiction as error:
             report.problems.append(str(error))
-            report.problems.extend(_find_wrong_rows(table, readable, noise))
+            report.problems.extend(_find_wrong_rows(table, readable, key))
             continue
         report.rows += sum(len(run.rows) for run in runs)
-        next_r = 0
+        following = 0
         for run in runs:
-            if run.first > next_r:
-                report.problems.append(f"{_describe(noise)}: rows {next_r} to {run.first - 1} are missing")
-            next_r = run.stop
+            if run.first > following:
+                report.problems.append(f"{describe_key(key)}: rows {following} to {run.first - 1} are missing")
+            following = run.stop
     return report
 
 
@@ -110,12 +113,12 @@ def audit(rows: Iterable[PaperThreshold], table: Table) -> VerificationReport:
         elif runs and runs[-1].end is not End.CUT and row.r >= runs[-1].stop:
             ceiling = runs[-1].threshold(runs[-1].stop - 1).value  # all further ones are the same
         else:
-            report.problems.append(f"{_describe(row.noise)}, r = {row.r}: the table has no such row")
+            report.problems.append(f"{describe_key(row.noise)}, r = {row.r}: the table has no such row")
             continue
         report.recomputed += 1
         if not 0 <= Fraction(row.value) - Fraction(ceiling) <= Fraction(row.error_bound):
             values = f"{row.value} by the paper's algorithm, {ceiling} in the table"
-            report.problems.append(f"{_describe(row.noise)}, d = {row.d}, r = {row.r}: {values}")
+            report.problems.append(f"{describe_key(row.noise)}, d = {row.d}, r = {row.r}: {values}")
     return report
 
 
@@ -123,13 +126,13 @@ def compare_tables(table: Table, other: Table) -> VerificationReport:
     """Compare the rows that two tables of thresholds have in common, which must be the same in every field."""
     report = VerificationReport(shards=len(table.store.names()) + len(other.store.names()), how="the same in both")
     mine, theirs = table.columns(), other.columns()
-    for noise in mine.keys() & theirs.keys():
-        pairs = product(mine[noise], theirs[noise])
+    for key in mine.keys() & theirs.keys():
+        pairs = product(mine[key], theirs[key])
         shared = sum(max(0, min(left.stop, right.stop) - max(left.first, right.first)) for left, right in pairs)
         report.columns += bool(shared)
         report.rows += shared
         try:
-            merge_slices([*mine[noise], *theirs[noise]])
+            merge_slices([*mine[key], *theirs[key]])
             report.recomputed += shared
         except Contradiction as error:
             report.problems.append(str(error))
@@ -197,41 +200,48 @@ def _read_slices(
             yield name, piece
 
 
-def _find_wrong_rows(table: Table, names: list[str], noise: Discrete) -> Iterator[str]:
-    """Which of the shards that contradict each other is wrong, and in which rows of this noise."""
+def _find_wrong_rows(table: Table, names: list[str], key: ColumnKey) -> Iterator[str]:
+    """Which of the shards that contradict each other is wrong, and in which rows of this column."""
     for name in names:
         for piece in shard.decode(name, table.store.read(name)):
-            if piece.noise == noise:
+            if piece.key == key:
                 for flaw in _find_differences(piece, list(range(len(piece.rows)))):
-                    yield f"shard {name}: {_describe(noise)}{flaw}"
+                    yield f"shard {name}: {describe_key(key)}{flaw}"
 
 
 def _find_differences(piece: ColumnSlice, positions: list[int]) -> Iterator[str]:
     """The rows at these positions that differ from what exact arithmetic gives."""
-    query = RowQuery(DIGITS)
     for at in positions:
-        row = compute_at(piece.noise, piece.first + at, query)
-        stored = (piece.rows.scaled_ceiling(at), bool(piece.rows.exact[at]), float(piece.rows.min_p[at]))
-        if (row.ceiling.units, row.ceiling.exact, row.min_p) != stored:
-            yield f", r = {piece.first + at}: not what exact arithmetic gives"
+        if piece.rows.row(at) != _recompute(piece.key, piece.first + at):
+            yield f", {row_axis(piece.key)} = {piece.first + at}: not what exact arithmetic gives"
+
+
+def _recompute(key: ColumnKey, count: int) -> Row:
+    """One row by itself, by a route other than that of whole columns."""
+    if isinstance(key, Discrete):
+        return compute_at(key, count, RowQuery(DIGITS))
+    return row_by_product(key.family, key.counts(count), key.q, DIGITS)
 
 
 def _find_flaws(piece: ColumnSlice) -> Iterator[str]:
     """What is wrong with the rows that shows without recomputing them."""
-    units = [piece.rows.scaled_ceiling(at) for at in range(len(piece.rows))]
-    min_p = piece.rows.min_p
-    if any(unit > following for unit, following in pairwise(units)) or bool((np.diff(min_p) < 0).any()):
+    rows = [piece.rows.row(at) for at in range(len(piece.rows))]
+    units = [row.ceiling.units for row in rows]
+    if any(not above.min_p >= below.min_p or above.ceiling < below.ceiling for below, above in pairwise(rows)):
         yield ": thresholds decrease"
     if SCALE in units[:-1]:
         yield ": continues after saturation"
-    if piece.noise.is_flat and (piece.first or len(units) > 1):
+    if piece.key.is_flat and (piece.first or len(units) > 1):
         yield ": is flat and has more than one row"
-    # τ lies in (unit − 1, unit]/10^20, and min_p is the double after ⌊τ·2^53⌋/2^53.
-    for at, (unit, double) in enumerate(zip(units, (min_p * 2.0**DOUBLE_BITS).tolist(), strict=True)):
-        least, most = (((unit - 1) << DOUBLE_BITS) // SCALE + 1, (unit << DOUBLE_BITS) // SCALE + 1)
-        if not least <= double <= min(most, 1 << DOUBLE_BITS):
-            yield f", r = {piece.first + at}: min_p does not fit the threshold"
+    for count, row in enumerate(rows, piece.first):
+        if not _fits(row):
+            yield f", {row_axis(piece.key)} = {count}: min_p does not fit the threshold"
 
 
-def _describe(noise: Discrete) -> str:
-    return f"K = {noise.k}, α = {noise.alpha}"
+def _fits(row: Row) -> bool:
+    """Whether some τ has this row. τ is units/10^20, or lies in the open interval of 10^-20 below it."""
+    (units, exact), double = row
+    if not 0 <= units <= SCALE or exact:
+        return 0 <= units <= SCALE and double == least_double_above(units, SCALE)
+    most = 1.0 if units == SCALE else least_double_above(units, SCALE)
+    return units > 0 and least_double_above(units - 1, SCALE) <= double <= most

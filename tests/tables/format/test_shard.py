@@ -19,8 +19,9 @@ from oracles.strategies import noises
 from oracles.tables import cut, exact_slice, list_rows, parquet, with_footer
 
 from ellzero.certificates import Discrete, Threshold, thresholds
-from ellzero.tables import ColumnSlice, DamagedShard, End, NewerFormat, TableError
+from ellzero.tables import ColumnSlice, DamagedShard, End, NewerFormat, Table, TableError
 from ellzero.tables.format import shard
+from ellzero.tables.format.layouts import LAYOUTS
 from ellzero.tables.store import Store
 
 SLICES = [
@@ -31,6 +32,8 @@ SLICES = [
     exact_slice(Discrete(10**8, f"{2**62 + 1}/{2**63 - 1}"), 3),  # the largest keys
 ]
 SHARD = shard.encode(SLICES)
+# Written by ellzero when it had format 1 only, and never since.
+FORMAT_1 = Path(__file__).parents[1] / "data" / "format1"
 
 
 @st.composite
@@ -191,8 +194,8 @@ def test_a_foreign_parquet_file_is_refused() -> None:
 
 
 def test_a_newer_format_asks_for_an_upgrade() -> None:
-    newer = with_footer(SHARD, lambda metadata: metadata.update(format=2))
-    check_refused(newer, NewerFormat, "has format 2, and this ellzero reads up to 1: upgrade ellzero")
+    newer = with_footer(SHARD, lambda metadata: metadata.update(format=3))
+    check_refused(newer, NewerFormat, "has format 3, and this ellzero reads up to 2: upgrade ellzero")
 
 
 @pytest.mark.parametrize(
@@ -259,7 +262,7 @@ def test_a_shard_without_rows_is_refused_or_has_no_parts() -> None:
     metadata = with_footer(SHARD, lambda metadata: metadata.update(columns=[]))
     metadata = pq.read_metadata(pa.BufferReader(metadata)).metadata
     with suppress(DamagedShard):
-        assert shard.decode("x", parquet(shard.SCHEMA.empty_table(), {b"ellzero": metadata[b"ellzero"]})) == []
+        assert shard.decode("x", parquet(LAYOUTS[1].schema.empty_table(), {b"ellzero": metadata[b"ellzero"]})) == []
 
 
 @pytest.mark.parametrize("end", ["complete", "flat"])
@@ -290,3 +293,24 @@ def test_other_columns_or_types_are_refused(change: Callable[[pa.Table], pa.Tabl
         DamagedShard,
         "has other columns or types than its format",
     )
+
+
+def test_files_that_format_1_wrote_open() -> None:
+    table = Table.open(str(FORMAT_1))
+    assert [shard.read_metadata(name, table.store.read(name))["format"] for name in table.store.names()] == [1, 1, 1]
+    assert [list_rows(run) for runs in table.columns().values() for run in runs] == [
+        list_rows(exact_slice(Discrete(1, "4/5"))),
+        list_rows(exact_slice(Discrete(3, "1/4"))),
+        list_rows(exact_slice(Discrete(255, "1/10"), 59)),
+    ]
+
+
+def test_shards_of_the_discrete_noise_are_still_as_format_1_has_them() -> None:
+    """So tables that exist need not be written anew, and older versions of ellzero read new ones."""
+    store = Store(str(FORMAT_1))
+    for name in store.names():
+        written = store.read(name)
+        anew = shard.encode(shard.decode(name, written))
+        before, now = shard.read_metadata(name, written), shard.read_metadata(name, anew)
+        assert now == before | {"version": version("ellzero")}
+        assert pq.read_table(pa.BufferReader(anew)) == pq.read_table(pa.BufferReader(written))

@@ -590,6 +590,7 @@ def test_many_threads_get_the_same_answers(tmp_path: Path) -> None:
         thread.join()
     assert wrong == []
     for noise, runs in Table.open(str(tmp_path)).columns().items():
+        assert isinstance(noise, Discrete)
         assert [list_rows(run) for run in runs] == [list_rows(exact_slice(noise, runs[0].stop - 1))]
     assert set(ThresholdIndex.open(str(tmp_path)).noises) == set(noises)
 

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ellzero.certificates import Discrete, Threshold
-from ellzero.certificates.rounding import Row
+from ellzero.certificates.rounding import Ceiling, Row
 from ellzero.core.numbers import scaled_decimal
 from ellzero.tables.errors import Contradiction
+from ellzero.tables.format.keys import ColumnKey, describe_key, row_axis
 
 DIGITS = 20
 SCALE = 10**DIGITS
-"""Thresholds are stored as scaled ceilings: the integers ⌈τ_r·SCALE⌉."""
+"""Thresholds are stored as scaled ceilings: the integers ⌈τ·SCALE⌉."""
 _WORD = 1 << 64
 
 
@@ -26,12 +27,12 @@ class End(StrEnum):
     """Why the rows of a column end where they do."""
 
     COMPLETE = "complete"  # the last threshold rounds up to 1, and so do all further ones
-    FLAT = "flat"  # α = β: one row, τ_r = 1/2 for every r
+    FLAT = "flat"  # noisy inputs tell nothing: one row, which all further ones are the same as
     CUT = "cut"  # further rows exist and were not computed
 
 
 class Rows(NamedTuple):
-    """Consecutive rows: ⌈τ_r·10^20⌉ as 128-bit integers in two words (low, high), ``exact`` and ``min_p``."""
+    """Consecutive rows: ⌈τ·10^20⌉ as 128-bit integers in two words (low, high), ``exact`` and ``min_p``."""
 
     units: NDArray[np.uint64]
     exact: NDArray[np.bool_]
@@ -49,8 +50,12 @@ class Rows(NamedTuple):
         return Rows(self.units.copy(), self.exact.copy(), self.min_p.copy())
 
     def scaled_ceiling(self, at: int) -> int:
-        """⌈τ_r·10^20⌉ as an integer."""
+        """⌈τ·10^20⌉ as an integer."""
         return self.units.item(at, 1) * _WORD + self.units.item(at, 0)
+
+    def row(self, at: int) -> Row:
+        """One row in numbers of Python."""
+        return Row(Ceiling(self.scaled_ceiling(at), self.exact.item(at)), self.min_p.item(at))
 
     def same_as(self, other: "Rows") -> bool:
         """Whether all values are equal."""
@@ -59,28 +64,38 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class ColumnSlice:
-    """The rows r = first, first+1, … of one noise, and why they end."""
+    """The rows first, first+1, … of one column, and why they end."""
 
-    noise: Discrete
+    key: ColumnKey
     first: int
     rows: Rows
     end: End
 
+    @property
+    def noise(self) -> Discrete:
+        """The noise of a column of the discrete noise."""
+        if not isinstance(self.key, Discrete):
+            raise TypeError(f"a column of budgets: {describe_key(self.key)}")
+        return self.key
+
     @cached_property
     def stop(self) -> int:
-        """The radius after the last."""
+        """The count after that of the last row."""
         return self.first + len(self.rows)
 
     @cached_property
     def last_scaled_ceiling(self) -> int:
-        """⌈τ_r·10^20⌉ of the last row."""
+        """⌈τ·10^20⌉ of the last row."""
         return self.rows.scaled_ceiling(len(self.rows) - 1)
 
+    def row(self, count: int) -> Row:
+        """The row of this count."""
+        return self.rows.row(count - self.first)
+
     def threshold(self, r: int) -> Threshold:
-        """The row of radius r."""
-        at = r - self.first
-        value = scaled_decimal(self.rows.scaled_ceiling(at), DIGITS)
-        return Threshold(self.noise, r, value, bool(self.rows.exact[at]), float(self.rows.min_p[at]))
+        """The row of radius r of a column of the discrete noise."""
+        row = self.row(r)
+        return Threshold(self.noise, r, scaled_decimal(row.ceiling.units, DIGITS), row.ceiling.exact, row.min_p)
 
 
 class RowBuffer:
@@ -106,23 +121,28 @@ class RowBuffer:
         return Rows(units, np.frombuffer(bytes(self._exact), dtype=np.bool_), np.array(self._min_p, dtype=np.float64))
 
 
-def end_of(noise: Discrete, last_scaled_ceiling: int) -> End:
+def end_of(key: ColumnKey, last_scaled_ceiling: int) -> End:
     """Why a column ends at a row with this scaled ceiling."""
-    if noise.is_flat:
+    if key.is_flat:
         return End.FLAT
     return End.COMPLETE if last_scaled_ceiling == SCALE else End.CUT
 
 
-def group_by_noise(slices: Iterable[ColumnSlice]) -> dict[Discrete, list[ColumnSlice]]:
-    """The slices of each noise, in the order in which they come."""
-    by_noise: dict[Discrete, list[ColumnSlice]] = defaultdict(list)
+def slice_of(key: ColumnKey, first: int, rows: Rows) -> ColumnSlice:
+    """Rows that end where they do because of their last."""
+    return ColumnSlice(key, first, rows, end_of(key, rows.scaled_ceiling(len(rows) - 1)))
+
+
+def group_by_key(slices: Iterable[ColumnSlice]) -> dict[ColumnKey, list[ColumnSlice]]:
+    """The slices of each column, in the order in which they come."""
+    by_key: dict[ColumnKey, list[ColumnSlice]] = defaultdict(list)
     for piece in slices:
-        by_noise[piece.noise].append(piece)
-    return by_noise
+        by_key[piece.key].append(piece)
+    return by_key
 
 
 def merge_slices(slices: Iterable[ColumnSlice]) -> list[ColumnSlice]:
-    """Merge slices of one noise into disjoint runs in order of r; rows that occur twice must be the same."""
+    """Merge slices of one column into disjoint runs in order; rows that occur twice must be the same."""
     runs: list[list[ColumnSlice]] = []
     for piece in sorted(slices, key=lambda piece: (piece.first, -len(piece.rows))):
         if not runs or piece.first > runs[-1][-1].stop:
@@ -133,7 +153,7 @@ def merge_slices(slices: Iterable[ColumnSlice]) -> list[ColumnSlice]:
             _check_overlap(other, piece)
         if piece.stop > run[-1].stop:
             start = run[-1].stop - piece.first
-            run.append(ColumnSlice(piece.noise, run[-1].stop, piece.rows.between(start, len(piece.rows)), piece.end))
+            run.append(ColumnSlice(piece.key, run[-1].stop, piece.rows.between(start, len(piece.rows)), piece.end))
     return [_join(run) for run in runs]
 
 
@@ -141,7 +161,7 @@ def _join(run: list[ColumnSlice]) -> ColumnSlice:
     if len(run) == 1:
         return run[0]
     rows = Rows(*(np.concatenate(arrays) for arrays in zip(*(piece.rows for piece in run), strict=True)))
-    return ColumnSlice(run[0].noise, run[0].first, rows, run[-1].end)
+    return ColumnSlice(run[0].key, run[0].first, rows, run[-1].end)
 
 
 def _check_overlap(one: ColumnSlice, other: ColumnSlice) -> None:
@@ -149,4 +169,4 @@ def _check_overlap(one: ColumnSlice, other: ColumnSlice) -> None:
     if start < stop:
         mine = one.rows.between(start - one.first, stop - one.first)
         if not mine.same_as(other.rows.between(start - other.first, stop - other.first)):
-            raise Contradiction(f"K = {one.noise.k}, α = {one.noise.alpha}, r from {start} to {stop - 1}")
+            raise Contradiction(f"{describe_key(one.key)}, {row_axis(one.key)} from {start} to {stop - 1}")

@@ -1,4 +1,7 @@
-"""Shards of thresholds: sorted rows in one Parquet file with metadata in its footer; written, and read with checks."""
+"""Shards of thresholds: sorted rows in one Parquet file with metadata in its footer; written, and read with checks.
+
+A shard has the layout of its format: 1 for the discrete noise, 2 for all other families. A table may have both.
+"""
 
 import json
 from collections.abc import Sequence
@@ -10,98 +13,90 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ellzero.certificates import Discrete
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import EllzeroError, InvalidInput
-from ellzero.core.numbers import read_integer
 from ellzero.tables.errors import DamagedShard, NewerFormat
-from ellzero.tables.format.rows import DIGITS, ColumnSlice, End, Rows, end_of, group_by_noise, merge_slices
+from ellzero.tables.format.keys import describe_key, order_of, row_axis
+from ellzero.tables.format.layouts import LARGEST_COUNT, LAYOUTS, Layout, SliceHead, layout_of
+from ellzero.tables.format.rows import DIGITS, ColumnSlice, Rows, end_of, group_by_key, merge_slices
 
-FORMAT = 1
+FORMAT = max(LAYOUTS)
+"""The newest format. Shards are written in the oldest that has their rows, so that older software reads them."""
 KIND = "thresholds"
-SCHEMA = pa.schema(
-    [
-        pa.field("k", pa.int32(), nullable=False),
-        pa.field("alpha_num", pa.int64(), nullable=False),
-        pa.field("alpha_den", pa.int64(), nullable=False),
-        pa.field("r", pa.int32(), nullable=False),
-        pa.field("threshold", pa.decimal128(38, DIGITS), nullable=False),
-        pa.field("exact", pa.bool_(), nullable=False),
-        pa.field("min_p", pa.float64(), nullable=False),
-    ]
-)
 # A row takes 45 bytes while a shard is written: this keeps a worker's memory small and a shard at about 3 MB.
 MOST_ROWS = 262_144
-_LARGEST_RADIUS = 2**31 - 1
 _METADATA_KEY = b"ellzero"
 
 
 def encode(slices: Sequence[ColumnSlice]) -> bytes:
-    """The Parquet file of these slices. Its bytes depend on the rows alone: each is there once, in order."""
-    slices = sorted((run for group in group_by_noise(slices).values() for run in merge_slices(group)), key=sort_key)
-    if any(piece.stop - 1 > _LARGEST_RADIUS for piece in slices):
-        raise InvalidInput(
-            "r", f"at most {_LARGEST_RADIUS}, the largest int32", max(piece.stop - 1 for piece in slices)
-        )
-    return write_parquet(to_arrow(slices), KIND, {"columns": [_describe(piece) for piece in slices]})
+    """The Parquet file of these slices, all of one layout. Its bytes depend on the rows alone: each is there once, in
+    order."""
+    slices = sorted((run for group in group_by_key(slices).values() for run in merge_slices(group)), key=sort_key)
+    for piece in slices:
+        if piece.stop - 1 > LARGEST_COUNT:
+            raise InvalidInput(row_axis(piece.key), f"at most {LARGEST_COUNT}, the largest int32", piece.stop - 1)
+    layout = layout_of(slices[0].key)
+    columns = {"columns": layout.describe(slices)}
+    return write_parquet(to_arrow(slices), KIND, columns, layout.version, layout.repeated)
 
 
 def to_arrow(slices: Sequence[ColumnSlice]) -> pa.Table:
     """The rows of these slices as an Arrow table, in the given order."""
-    rows = [np.concatenate(arrays) for arrays in zip(*(piece.rows for piece in slices), strict=True)]
-    units, exact, min_p = rows
+    layout = layout_of(slices[0].key)
+    units, exact, min_p = (np.concatenate(arrays) for arrays in zip(*(piece.rows for piece in slices), strict=True))
+    decimals = layout.schema.field("threshold").type
     arrays = [
-        *(pa.array(key, field.type) for key, field in zip(_keys(slices), SCHEMA, strict=False)),
-        pa.Array.from_buffers(SCHEMA.field("threshold").type, len(units), [None, pa.py_buffer(units.tobytes())]),
+        *layout.keys(slices),
+        pa.Array.from_buffers(decimals, len(units), [None, pa.py_buffer(units.tobytes())]),
         pa.array(exact),
         pa.array(min_p),
     ]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    return pa.Table.from_arrays(arrays, schema=layout.schema)
 
 
 def decode(name: str, data: bytes) -> list[ColumnSlice]:
     """The slices in a shard's bytes. Raises `DamagedShard` unless the rows have the keys that the footer lists."""
-    slices = describe_slices(name, data)
-    table = read_parquet(name, data, SCHEMA)
-    if sum(len(radii) for _, radii, _ in slices) != table.num_rows:
+    layout, heads = _read_heads(name, data)
+    table = read_parquet(name, data, layout.schema)
+    if sum(len(head.counts) for head in heads) != table.num_rows:
         raise DamagedShard(name, "does not hold the rows that its footer lists")
     units = np.frombuffer(table["threshold"].combine_chunks().buffers()[1], dtype="<u8").reshape(-1, 2)
     rows = Rows(units[: table.num_rows], table["exact"].to_numpy(), table["min_p"].to_numpy())
-    cuts = [0, *np.cumsum([len(radii) for _, radii, _ in slices]).tolist()]
+    cuts = [0, *np.cumsum([len(head.counts) for head in heads]).tolist()]
     decoded = [
-        ColumnSlice(noise, radii.start, rows.between(start, stop), end)
-        for (noise, radii, end), (start, stop) in zip(slices, pairwise(cuts), strict=True)
+        ColumnSlice(head.key, head.counts.start, rows.between(start, stop), head.end)
+        for head, (start, stop) in zip(heads, pairwise(cuts), strict=True)
     ]
     for piece in decoded:
-        if piece.end is not end_of(piece.noise, piece.rows.scaled_ceiling(len(piece.rows) - 1)):
-            raise DamagedShard(
-                name, f"says that K = {piece.noise.k}, α = {piece.noise.alpha} is {piece.end}; it is not"
-            )
-    for field, expected in zip(SCHEMA, _keys(decoded), strict=False):
-        if not np.array_equal(table[field.name].to_numpy(), expected):
+        if piece.end is not end_of(piece.key, piece.last_scaled_ceiling):
+            raise DamagedShard(name, f"says that {describe_key(piece.key)} is {piece.end}; it is not")
+    for field, expected in zip(layout.schema, layout.keys(decoded), strict=False):
+        if not table[field.name].combine_chunks().equals(expected):
             raise DamagedShard(name, f"does not hold the {field.name} that its footer lists")
     return decoded
 
 
-def describe_slices(name: str, data: bytes) -> list[tuple[Discrete, range, End]]:
-    """The noise, the radii and the end of each slice, from the footer. Reads no rows."""
+def describe_slices(name: str, data: bytes) -> list[SliceHead]:
+    """The column, the counts and the end of each slice, from the footer. Reads no rows."""
+    return _read_heads(name, data)[1]
+
+
+def _read_heads(name: str, data: bytes) -> tuple[Layout, list[SliceHead]]:
     metadata = read_metadata(name, data, KIND)
     try:
-        columns = [
-            (Discrete(piece["k"], piece["alpha"]), _radii(piece["first"], piece["last"]), End(piece["end"]))
-            for piece in metadata["columns"]
-        ]
+        layout = LAYOUTS[int(metadata["format"])]
+        heads = list(layout.read(metadata["columns"]))
     except (EllzeroError, KeyError, TypeError, ValueError):
-        columns = []
-    if not columns:
+        heads = []
+    if not heads:
         raise DamagedShard(name, "has a footer that lists no columns")
-    return columns
+    return layout, heads
 
 
-def read_metadata(name: str, data: bytes, kind: str | None = None) -> dict[str, Any]:
+def read_metadata(name: str, data: bytes, kind: str | None = None, newest: int = FORMAT) -> dict[str, Any]:
     """The metadata in a shard's footer, checked: this version reads its format, digits and conventions.
 
-    If ``kind`` is given, a shard of another kind is refused.
+    If ``kind`` is given, a shard of another kind is refused; a later format than the ``newest`` of its kind is, too.
     """
     try:
         footer = pq.read_metadata(pa.BufferReader(data)).metadata
@@ -115,10 +110,10 @@ def read_metadata(name: str, data: bytes, kind: str | None = None) -> dict[str, 
         str(metadata["kind"])
     except (ValueError, KeyError, TypeError):
         raise DamagedShard(name, "is not a shard of ellzero: its metadata cannot be read") from None
-    if version_number > FORMAT:
-        raise NewerFormat(name, version_number, FORMAT)
+    if version_number > newest:
+        raise NewerFormat(name, version_number, newest)
     if metadata.get("digits") != DIGITS or metadata.get("conventions") != CONVENTIONS_DICT:
-        raise DamagedShard(name, "follows other conventions or digits than format 1 does")
+        raise DamagedShard(name, f"follows other conventions or digits than format {version_number} does")
     if kind is not None and metadata["kind"] != kind:
         raise DamagedShard(name, f"holds {metadata['kind']}, not {kind}")
     return dict(metadata)
@@ -136,13 +131,15 @@ def read_parquet(name: str, data: bytes, schema: pa.Schema) -> pa.Table:
     return table
 
 
-def write_parquet(table: pa.Table, kind: str, contents: dict[str, Any]) -> bytes:
-    """A table as a Parquet file, in encodings that every reader knows.
+def write_parquet(
+    table: pa.Table, kind: str, contents: dict[str, Any], format_number: int, repeated: Sequence[str]
+) -> bytes:
+    """A table as a Parquet file, in encodings that every reader knows; ``repeated`` columns have few distinct values.
 
     Its footer has as metadata: format, kind, engine and version, digits, conventions, and these ``contents``.
     """
     metadata = {
-        "format": FORMAT,
+        "format": format_number,
         "kind": kind,
         "engine": "ellzero.certificates",
         "version": version("ellzero"),
@@ -158,7 +155,7 @@ def write_parquet(table: pa.Table, kind: str, contents: dict[str, Any]) -> bytes
         table.schema,
         compression="zstd",
         compression_level=9,
-        use_dictionary=["k", "alpha_num", "alpha_den"],
+        use_dictionary=list(repeated),
         store_schema=False,
     ) as writer:
         writer.write_table(table, row_group_size=MOST_ROWS)
@@ -166,33 +163,6 @@ def write_parquet(table: pa.Table, kind: str, contents: dict[str, Any]) -> bytes
     return bytes(sink.getvalue())
 
 
-def sort_key(piece: ColumnSlice) -> tuple[int, Any, int]:
-    """Slices are sorted by K, the value of α, and r."""
-    return piece.noise.k, piece.noise.alpha, piece.first
-
-
-def _radii(first: object, last: object) -> range:
-    low = read_integer(first, "first", 0, _LARGEST_RADIUS)
-    return range(low, read_integer(last, "last", low, _LARGEST_RADIUS) + 1)
-
-
-def _describe(piece: ColumnSlice) -> dict[str, Any]:
-    return {
-        "k": piece.noise.k,
-        "alpha": str(piece.noise.alpha),
-        "first": piece.first,
-        "last": piece.stop - 1,
-        "end": end_of(piece.noise, piece.rows.scaled_ceiling(len(piece.rows) - 1)).value,
-    }
-
-
-def _keys(slices: Sequence[ColumnSlice]) -> list[np.ndarray[Any, Any]]:
-    """The columns k, alpha_num, alpha_den and r of these slices."""
-    counts = [len(piece.rows) for piece in slices]
-    alphas = [piece.noise.alpha for piece in slices]
-    return [
-        np.repeat(np.array([piece.noise.k for piece in slices], dtype=np.int32), counts),
-        np.repeat(np.array([alpha.numerator for alpha in alphas], dtype=np.int64), counts),
-        np.repeat(np.array([alpha.denominator for alpha in alphas], dtype=np.int64), counts),
-        np.concatenate([np.arange(piece.first, piece.stop, dtype=np.int32) for piece in slices]),
-    ]
+def sort_key(piece: ColumnSlice) -> tuple[Any, ...]:
+    """Slices are sorted by their columns, and by the counts of their rows."""
+    return *order_of(piece.key), piece.first

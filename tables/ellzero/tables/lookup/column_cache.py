@@ -12,7 +12,7 @@ from ellzero.certificates import Discrete
 from ellzero.certificates.exact_thresholds import iter_column_rows
 from ellzero.core.errors import StorageFailed
 from ellzero.core.schemas import Source
-from ellzero.tables.format.rows import ColumnSlice, RowBuffer, end_of
+from ellzero.tables.format.rows import ColumnSlice, RowBuffer, slice_of
 from ellzero.tables.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class ColumnCache:
         if self._write_back is None:
             return
         first = table_columns.stop if table_columns is not None else 0
-        new = ColumnSlice(column.noise, first, column.rows.between(first, len(column.rows)), column.end)
+        new = ColumnSlice(column.key, first, column.rows.between(first, len(column.rows)), column.end)
         try:
             self._write_back.append([new])
         except StorageFailed as error:  # the answer is still correct
@@ -113,5 +113,4 @@ class ColumnCache:
 
 def _slice_of(noise: Discrete, buffer: RowBuffer) -> ColumnSlice:
     """The rows of a buffer, from r = 0 on."""
-    rows = buffer.rows()
-    return ColumnSlice(noise, 0, rows, end_of(noise, rows.scaled_ceiling(len(rows) - 1)))
+    return slice_of(noise, 0, buffer.rows())

@@ -15,18 +15,20 @@ from numpy.typing import NDArray
 
 from ellzero.certificates import Discrete, Family, Votes, certified, certified_from_votes, radius as computed_radius
 from ellzero.certificates.binomial_tails import ThresholdProbability
-from ellzero.certificates.budget_thresholds import HALF, row_of_counts
-from ellzero.certificates.exact_thresholds import compute_at, radius_bound
+from ellzero.certificates.budget_thresholds import HALF
+from ellzero.certificates.certified_budgets import MAX_TOP_K, find_budgets
+from ellzero.certificates.exact_thresholds import compute_at, compute_many, radius_bound
 from ellzero.certificates.families.base import Counts
-from ellzero.certificates.products import Products
 from ellzero.certificates.radii import guess_one_class_p, two_class_near
-from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery
+from ellzero.certificates.rounding import CeilingQuery, ExceedsQuery, Row, RowQuery
 from ellzero.certificates.votes import guess_lower_bound, least_count, prove_radius
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability
 from ellzero.core.schemas import Source, combine_sources
 from ellzero.tables.format.rows import DIGITS, SCALE, ColumnSlice, End
 from ellzero.tables.lookup.batch_lookup import radii_of_counts, radii_of_doubles
+from ellzero.tables.lookup.budget_cache import BudgetCache
+from ellzero.tables.lookup.budget_evidence import read_budget_evidence
 from ellzero.tables.lookup.column_cache import ColumnCache
 from ellzero.tables.lookup.results import (
     BudgetRow,
@@ -42,25 +44,33 @@ _CEILING = CeilingQuery(DIGITS)
 
 
 class ThresholdIndex:
-    """A table in memory: for each noise its rows from r = 0 on as sorted arrays."""
+    """A table in memory: for each column its rows from 0 on as sorted arrays."""
 
-    def __init__(self, columns: Mapping[Discrete, ColumnSlice], write_back: Table | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[Discrete, ColumnSlice],
+        write_back: Table | None = None,
+        budgets: Iterable[ColumnSlice] = (),
+    ) -> None:
         self._columns = ColumnCache(columns, write_back)
+        self._budgets = BudgetCache(budgets, write_back)
 
     @classmethod
     def open(cls, table: Table | str | PathLike[str], write_back: bool = False) -> "ThresholdIndex":
         """Load a table, checking every byte. With ``write_back``, rows that had to be computed are added to it."""
         table = table if isinstance(table, Table) else Table.open(fspath(table))
-        columns = {noise: runs[0] for noise, runs in table.columns().items() if runs[0].first == 0}
-        return cls(columns, table if write_back else None)
+        first = {key: runs[0] for key, runs in table.columns().items() if runs[0].first == 0}
+        columns = {key: column for key, column in first.items() if isinstance(key, Discrete)}
+        budgets = [column for key, column in first.items() if not isinstance(key, Discrete)]
+        return cls(columns, table if write_back else None, budgets)
 
     @property
     def noises(self) -> list[Discrete]:
-        """The noises that the table has."""
+        """The discrete noises that the table has."""
         return list(self._columns.table_columns)
 
     def extents(self) -> dict[Discrete, Extent]:
-        """How far each column of the table extends."""
+        """How far each column of the discrete noise extends."""
         return {noise: Extent(len(column.rows), column.end) for noise, column in self._columns.table_columns.items()}
 
     def find(self, noise: Discrete, p: Fraction, d: int) -> RadiusResult | None:
@@ -184,11 +194,19 @@ class ThresholdIndex:
 
     def budget_rows(self, family: Family, budgets: Iterable[Counts], q: Fraction = HALF) -> BudgetRows:
         """The thresholds ρ⁻¹(q) of budgets of any family. Walk budgets in their order: each takes a step then."""
-        products = Products()
-        rows = [(counts, row_of_counts(family, counts, q, DIGITS, products)) for counts in budgets]
+        wanted = list(budgets)
+        if isinstance(family, Discrete) and q == HALF:
+            rows, source = self._rows_of_radii(family, [r for (r,) in wanted])
+        else:
+            known = self._budgets.rows_of(family, q)
+            rows, source = [known.row(counts) for counts in wanted], known.source
+            self._budgets.write_back(known)
         return BudgetRows(
-            [BudgetRow(counts, row.ceiling.units, row.ceiling.exact, row.min_p) for counts, row in rows],
-            Source.COMPUTED,
+            [
+                BudgetRow(counts, row.ceiling.units, row.ceiling.exact, row.min_p)
+                for counts, row in zip(wanted, rows, strict=True)
+            ],
+            source,
         )
 
     def certified(
@@ -200,13 +218,52 @@ class ThresholdIndex:
         p_b: RationalLike | None = None,
         top_k: int = 1,
     ) -> CertifiedResult:
-        """The largest budgets within the limits that a probability or votes certify: `certificates.certified`."""
-        most = family.write_budget(limits)
+        """The largest budgets within the limits that a probability or votes certify: `certificates.certified`.
+
+        Rows of the table decide a double by min_p, other numbers and votes by the threshold; the few that they cannot
+        decide take exact arithmetic, and so does p_b. ``top_k`` = k takes rows at q = 1/(k+1).
+        """
+        k = read_integer(top_k, "top_k", 1, MAX_TOP_K)
+        if isinstance(p, Votes) and p_b is not None:
+            raise InvalidInput("p_b", "given only with a single probability p", p_b)
+        if isinstance(family, Discrete) and k == 1 and limits != (0,):
+            if isinstance(p, Votes):
+                result = self.radius(p, family, limits[0])
+            else:
+                result = self.radius(p, family, limits[0], p_b)
+            return CertifiedResult(result.radius, result.source)
+        most, no_row = family.write_budget(limits), isinstance(family, Discrete) and k == 1
         if isinstance(p, Votes):
-            if p_b is not None:
-                raise InvalidInput("p_b", "given only with a single probability p", p_b)
-            return CertifiedResult(certified_from_votes(family, p, most, top_k=top_k), Source.COMPUTED)
-        return CertifiedResult(certified(family, p, most, p_b=p_b, top_k=top_k), Source.COMPUTED)
+            if no_row:
+                return CertifiedResult(certified_from_votes(family, p, most), Source.TABLE)
+        else:
+            no_row |= read_probability(p, "p") == 1  # which ρ(1) alone decides
+            if no_row or p_b is not None:
+                budgets = certified(family, p, most, p_b=p_b, top_k=k)
+                return CertifiedResult(budgets, Source.TABLE if no_row else Source.COMPUTED)
+        known, evidence = self._budgets.rows_of(family, Fraction(1, k + 1)), read_budget_evidence(p)
+
+        def certifies(counts: Counts) -> bool:
+            decision = evidence.decide(known.row(counts))
+            if decision is None:
+                known.source = Source.COMPUTED
+                return evidence.exceeds(family, counts, known.q, known.products)
+            return decision
+
+        largest = find_budgets(family, limits, certifies)
+        self._budgets.write_back(known)
+        return CertifiedResult(largest, known.source)
+
+    def _rows_of_radii(self, noise: Discrete, radii: list[int]) -> tuple[list[Row], Source]:
+        """The rows of these radii, computed where the column in memory does not reach."""
+        column, source = self._columns.find(noise)
+        beyond = [r for r in radii if not _reaches(column, r)]
+        computed = compute_many(noise, beyond, RowQuery(DIGITS))
+        rows = [
+            column.row(min(r, column.stop - 1)) if column is not None and r not in computed else computed[r]
+            for r in radii
+        ]
+        return rows, Source.COMPUTED if computed else source
 
     def _two_class_radius(self, p: Fraction, p_b: Fraction, noise: Discrete, d: int) -> RadiusResult:
         """The two-class radius: at least that of p alone, at most that of 1 − p_b, and searched between them."""
@@ -306,4 +363,4 @@ def _reaches(column: ColumnSlice | None, r_max: int | None) -> bool:
 def _cut(column: ColumnSlice, stop: int) -> ColumnSlice:
     if stop == column.stop:
         return column
-    return ColumnSlice(column.noise, column.first, column.rows.between(0, stop - column.first), End.CUT)
+    return ColumnSlice(column.key, column.first, column.rows.between(0, stop - column.first), End.CUT)
