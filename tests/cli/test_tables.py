@@ -504,7 +504,7 @@ def test_a_family_is_looked_up(ellzero: Ellzero, budgets: str) -> None:
         here, there = ellzero(f"{line} {evidence}"), ellzero(f"{line} {evidence} --table {budgets}")
         assert (there.code, there.out, there.err) == (0, here.out, "")
     further = ellzero(f"{line.replace('delete=4', 'delete=9')} --p 0.95 --table {budgets}")
-    assert further.err == "ellzero: the table does not decide all of this; the rest was computed\n"
+    assert further.err == "ellzero: the table does not reach that far; the rest was computed\n"
     masks = "radius --family mask --m 0.9 --limits 3 --p 0.7 --top-k 2"
     assert ellzero(f"{masks} --table {budgets}").out == ellzero(masks).out
 

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from fractions import Fraction
 from io import BytesIO
+from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 
 from ellzero.certificates import (
     Discrete,
+    Sparse,
     column,
     gaussian_l0_radius,
     gaussian_l0_threshold,
@@ -23,7 +25,7 @@ from ellzero.certificates import (
     sigma_for_alpha,
     thresholds,
 )
-from ellzero.core.schemas import CompareAnswer, PlanAnswer, TablesAnswer, ThresholdsAnswer
+from ellzero.core.schemas import CompareAnswer, PlanAnswer, Source, TablesAnswer, ThresholdsAnswer
 from ellzero.tables import bundled_index
 
 
@@ -120,5 +122,10 @@ def test_tables_lists_the_columns(client: TestClient) -> None:
     index = bundled_index()
     assert answer.table == "reference"
     assert len(answer.columns) == len(index.noises)
-    assert answer.rows == 421_174
+    assert answer.rows == 421_174 + sum(group.rows for group in answer.families)
+    sparse = {"family": "sparse", "p_add": "1/100", "p_del": "3/5"}
+    (group,) = (group for group in answer.families if group.family == sparse)
+    assert (group.q, group.largest) == ("1/2", {"add": 10, "delete": 60})
+    every = product(range(11), range(61))
+    assert index.budget_rows(Sparse("0.01", "0.6"), every).source is Source.TABLE
     assert {(column.k, column.alpha) for column in answer.columns} == {(n.k, str(n.alpha)) for n in index.noises}

@@ -305,14 +305,25 @@ class TableColumn:
     end: End
 
 
+@dataclass(frozen=True)
+class TableBudgets:
+    """The budgets of a family at one q in the table: how many, and the largest count of each kind of change."""
+
+    family: dict[str, Any]
+    q: str
+    rows: int
+    largest: int | dict[str, Any]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TablesAnswer:
-    """The table behind the answers. Columns that it does not have are computed."""
+    """The table behind the answers: columns of discrete noise, and budgets of other families. All else is computed."""
 
     table: str
     rows: int
     columns: list[TableColumn]
     version: str
+    families: list[TableBudgets] = field(default_factory=list)
     conventions: Conventions = CONVENTIONS
 
 

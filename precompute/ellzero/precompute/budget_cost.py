@@ -14,7 +14,7 @@ _ROW_SECONDS, _REGION_SECONDS, _SORTED_REGION_SECONDS, _BIT_SECONDS = 7e-5, 4e-7
 _MOST_WAYS = 1_000
 
 
-class _Change(NamedTuple):
+class _AxisChange(NamedTuple):
     """What one change of an axis shows."""
 
     information: float  # how fast 1 − τ falls: e^-information for each change
@@ -71,11 +71,11 @@ class BudgetCost:
         return rows * ways * (_ROW_SECONDS + regions * region_seconds)
 
 
-def _describe_change(family: Family, counts: Counts) -> _Change:
+def _describe_change(family: Family, counts: Counts) -> _AxisChange:
     perturbations = list(islice(family.perturbations(counts), _MOST_WAYS))
     blocks = [[block for block, count in each for _ in range(count)] for each in perturbations]
     longest = max(blocks, key=len)
-    return _Change(
+    return _AxisChange(
         information=max(sum(map(_divergence, own)) for own in blocks),
         hidden=max(sum(-log(block.common_mass) if block.common_mass else inf for block in own) for own in blocks),
         bits=sum(log2(block.z) for block in longest),

@@ -16,6 +16,7 @@ from ellzero.core.errors import StorageFailed
 from ellzero.core.schemas import Source
 from ellzero.tables.format.keys import BudgetColumn
 from ellzero.tables.format.rows import DIGITS, ColumnSlice, End, RowBuffer, merge_slices, slice_of
+from ellzero.tables.lookup.results import BudgetsExtent
 from ellzero.tables.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -40,6 +41,21 @@ class BudgetCache:
         self._write_back = write_back
         self._computed: OrderedDict[tuple[Family, Fraction], dict[Counts, Row]] = OrderedDict()
         self._lock = Lock()
+
+    def extents(self) -> list[BudgetsExtent]:
+        """How many budgets of each family at each q the table has."""
+        with self._lock:
+            groups = [(key, dict(columns)) for key, columns in self._columns.items()]
+        return [
+            BudgetsExtent(
+                family,
+                q,
+                sum(len(column.rows) for column in columns.values()),
+                tuple(map(max, zip(*((*fixed, column.stop - 1) for fixed, column in columns.items()), strict=True))),
+            )
+            for (family, q), columns in groups
+            if columns
+        ]
 
     def rows_of(self, family: Family, q: Fraction) -> "BudgetRowsOf":
         """The rows of one family at one q, for the lookups of one request."""

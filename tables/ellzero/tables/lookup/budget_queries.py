@@ -32,7 +32,7 @@ from ellzero.core.schemas import (
 )
 from ellzero.tables.format.rows import DIGITS, SCALE
 from ellzero.tables.lookup.index import ThresholdIndex
-from ellzero.tables.lookup.queries import write_exact_text, write_text
+from ellzero.tables.lookup.queries import write_budget, write_exact_text, write_text
 from ellzero.tables.lookup.results import BudgetRows, CertifiedResult
 
 MOST_BUDGETS = 100_000
@@ -100,7 +100,7 @@ def answer_certified_list(
         certified=[_write_certified(results[key].budgets) for key in keys],
         source=combine_sources([result.source for result in results.values()]),
         family=family.describe(),
-        limits=_write_budget(family, limits),
+        limits=write_budget(family, limits),
         top_k=top_k,
     )
 
@@ -115,7 +115,7 @@ def answer_budget_rows(family: Family, limits: Counts, q: Fraction, result: Budg
     return BudgetThresholdsAnswer(
         rows=[
             BudgetThreshold(
-                _write_budget(family, row.counts),
+                write_budget(family, row.counts),
                 scaled_decimal(row.scaled_ceiling, DIGITS),
                 row.exact,
                 None if isinf(row.min_p) else row.min_p,
@@ -125,7 +125,7 @@ def answer_budget_rows(family: Family, limits: Counts, q: Fraction, result: Budg
         q=str(q),
         source=result.source,
         family=family.describe(),
-        limits=_write_budget(family, limits),
+        limits=write_budget(family, limits),
     )
 
 
@@ -137,7 +137,7 @@ def answer_budget_plan(
     read_failure(failure), read_failure(power, "power")
     least_votes = plan(family, budget, p, failure, power)
     return BudgetPlanAnswer(
-        budget=_write_budget(family, counts),
+        budget=write_budget(family, counts),
         n=None if least_votes is None else least_votes.n,
         min_count=None if least_votes is None else least_votes.min_count,
         failure=write_text(failure),
@@ -158,8 +158,3 @@ def _look_up(
 
 def _write_certified(budgets: CertifiedBudgets) -> int | list[dict[str, Any]] | None:
     return [dict(each) for each in budgets if not isinstance(each, int)] if isinstance(budgets, tuple) else budgets
-
-
-def _write_budget(family: Family, counts: Counts) -> int | dict[str, Any]:
-    budget = family.write_budget(counts)
-    return budget if isinstance(budget, int) else dict(budget)

@@ -33,6 +33,7 @@ from ellzero.tables.lookup.column_cache import ColumnCache
 from ellzero.tables.lookup.results import (
     BudgetRow,
     BudgetRows,
+    BudgetsExtent,
     CertifiedResult,
     ColumnResult,
     RadiiResult,
@@ -72,6 +73,10 @@ class ThresholdIndex:
     def extents(self) -> dict[Discrete, Extent]:
         """How far each column of the discrete noise extends."""
         return {noise: Extent(len(column.rows), column.end) for noise, column in self._columns.table_columns.items()}
+
+    def budget_extents(self) -> list[BudgetsExtent]:
+        """How many budgets of each family the table has."""
+        return self._budgets.extents()
 
     def find(self, noise: Discrete, p: Fraction, d: int) -> RadiusResult | None:
         """The `radius` of p if the rows in memory decide it, otherwise None. Takes a few microseconds."""

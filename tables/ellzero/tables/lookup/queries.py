@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ellzero.certificates import (
     Discrete,
+    Family,
     Votes,
     gaussian_l0_radius,
     gaussian_l0_threshold,
@@ -23,6 +24,7 @@ from ellzero.certificates import (
     plan,
     sigma_for_alpha,
 )
+from ellzero.certificates.families.base import Counts
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_POWER
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_dimension, read_integer, read_probability, scaled_decimal
@@ -34,6 +36,7 @@ from ellzero.core.schemas import (
     RadiiArray,
     RadiusAnswer,
     Source,
+    TableBudgets,
     TableColumn,
     TablesAnswer,
     ThresholdRow,
@@ -267,9 +270,23 @@ def answer_tables(index: ThresholdIndex, name: str) -> TablesAnswer:
         TableColumn(noise.k, str(noise.alpha), extent.rows, extent.end.value)
         for noise, extent in index.extents().items()
     ]
+    families = [
+        TableBudgets(group.family.describe(), str(group.q), group.rows, write_budget(group.family, group.largest))
+        for group in index.budget_extents()
+    ]
     return TablesAnswer(
-        table=name, rows=sum(column.rows for column in columns), columns=columns, version=version("ellzero")
+        table=name,
+        rows=sum(column.rows for column in columns) + sum(group.rows for group in families),
+        columns=columns,
+        families=families,
+        version=version("ellzero"),
     )
+
+
+def write_budget(family: Family, counts: Counts) -> int | dict[str, Any]:
+    """A budget as answers have it: a number where there is one kind of change."""
+    budget = family.write_budget(counts)
+    return budget if isinstance(budget, int) else dict(budget)
 
 
 def _look_up_each(index: ThresholdIndex, noise: Discrete, p: Sequence[RationalLike], d: int) -> list[RadiusResult]:

@@ -1,10 +1,12 @@
 """What lookups return."""
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ellzero.certificates import Family
 from ellzero.certificates.certified_budgets import CertifiedBudgets
 from ellzero.certificates.families.base import Counts
 from ellzero.core.schemas import Source
@@ -62,6 +64,15 @@ class BudgetRows(NamedTuple):
 
     rows: list[BudgetRow]
     source: Source
+
+
+class BudgetsExtent(NamedTuple):
+    """How many budgets of a family at one q a table has, and the largest count of each kind of change."""
+
+    family: Family
+    q: Fraction
+    rows: int
+    largest: Counts
 
 
 class CertifiedResult(NamedTuple):
