@@ -16,6 +16,7 @@ import { renderBudgetTable } from "./table.js";
 const opened = location.search; // what the link says, until the families are known
 const drafts = new Map(); // what was typed for families that were left, by name
 let families = []; // of /v1/families
+let unknown = null; // the name in the link, if there is no such family
 let state = null; // of the chosen family; null for discrete noise. Replaced, never changed
 const shapes = { key: null, shape: null }; // how the budgets of the last composed family are written
 const results = { key: null, info: null, request: null, rows: [], certified: null };
@@ -46,8 +47,11 @@ export async function loadFamilies(signal) {
   byId("family-name").replaceChildren(...all.map((one) => el("option", { value: one.name }, one.name)));
   if (name === DISCRETE || !info) showChoice(getInfo(DISCRETE));
   else showFamily(parseFamily(opened, info));
-  byId("family-name-error").textContent = info ? "" : `There is no family of noises “${name}”.`;
+  unknown = info ? null : name;
 }
+
+/** The message for the choice of a family, by its field. */
+export const checkChoice = () => new Map(unknown === null ? [] : [["family-name", `There is no family of noises “${unknown}”.`]]);
 
 /** Read the fields after a change, and show another family if one was chosen. */
 export function readForm() {
@@ -55,6 +59,7 @@ export function readForm() {
   if (state !== null) state = { ...readFields(state), ...readSlice(state) };
   const { value } = byId("family-name");
   if (value === (state?.name ?? DISCRETE)) return;
+  unknown = null;
   if (state !== null) drafts.set(state.name, state);
   showFamily(value === DISCRETE ? null : (drafts.get(value) ?? makeExample(getInfo(value))));
 }

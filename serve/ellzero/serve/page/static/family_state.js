@@ -10,7 +10,7 @@ export const DISCRETE = "discrete"; // the default, with an address and cards of
  */
 export function makeExample({ name, composed, kinds_follow, parameters, example, limits }) {
   const texts = composed
-    ? { description: JSON.stringify(example, null, 2) }
+    ? { description: writeJson(example) }
     : Object.fromEntries(parameters.map((parameter) => [parameter.name, String(example[parameter.name])]));
   const counts = typeof limits === "number" || kinds_follow !== null ? { "": JSON.stringify(limits) } : limits;
   return { name, texts, limits: mapValues(counts, String), axes: [], fixed: {} };
@@ -23,7 +23,7 @@ export function parseFamily(query, info) {
   const texts = Object.fromEntries(Object.entries(state.texts).map(([name, text]) => [name, parameters.get(name)?.trim() ?? text]));
   return {
     ...state,
-    texts,
+    texts: info.composed ? { description: changeJson(texts.description, writeJson) } : texts,
     limits: parseLimits(parameters.get("limits"), state.limits),
     axes: parameters.get("axes")?.split(",") ?? [],
     fixed: Object.fromEntries((parameters.get("fixed") ?? "").split(",").filter(Boolean).map((entry) => entry.split(":"))),
@@ -32,8 +32,8 @@ export function parseFamily(query, info) {
 
 /** The state as a query; commas, colons and slashes stay readable, which queries allow. */
 export function formatFamily({ name, texts, limits, axes, fixed }) {
-  const parameters = new URLSearchParams({ family: name, ...mapValues(texts, compactJson) });
-  parameters.set("limits", "" in limits ? compactJson(limits[""]) : joinEntries(limits));
+  const parameters = new URLSearchParams({ family: name, ...mapValues(texts, compact) });
+  parameters.set("limits", "" in limits ? limits[""] : joinEntries(limits));
   if (axes.length) parameters.set("axes", axes.join(","));
   if (Object.keys(fixed).length) parameters.set("fixed", joinEntries(fixed));
   return parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%3A", ":");
@@ -42,14 +42,19 @@ export function formatFamily({ name, texts, limits, axes, fixed }) {
 /** The name of the family in a query. */
 export const parseName = (query) => new URLSearchParams(query).get("family")?.trim() || DISCRETE;
 
-/** JSON without the line breaks between its parts; any other text as it is. */
-export function compactJson(text) {
+/** JSON written in another way; any other text as it is. */
+function changeJson(text, write) {
   try {
-    return JSON.stringify(JSON.parse(text));
+    return write(JSON.parse(text));
   } catch {
     return text;
   }
 }
+
+const writeJson = (value) => JSON.stringify(value, null, 2);
+
+/** An object without the line breaks between its parts; any other text as it is. */
+const compact = (text) => (text.startsWith("{") ? changeJson(text, (value) => JSON.stringify(value)) : text);
 
 function parseLimits(text, example) {
   if (text === null) return example;

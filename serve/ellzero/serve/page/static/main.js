@@ -37,8 +37,9 @@ const refresh = abortPrevious(async (signal) => {
       showProblem(error, messages);
     });
   const loading = update("noise", () => families.loadFamilies(signal));
-  if (!families.isDiscrete()) await loading;
+  if (!families.isDiscrete()) await loading; // which fields there are depends on it
   await Promise.all([loading, (families.isDiscrete() ? refreshDiscrete : refreshFamily)(current, signal, messages, update)]);
+  for (const [name, message] of families.checkChoice()) messages.set(name, message);
   markFields(messages);
   if (!messages.has("notice")) byId("notice").hidden = true;
 });
