@@ -37,6 +37,7 @@ from ellzero.tables.lookup.family_catalogue import answer_families
 pytestmark = needs_chromium
 FAMILIES = {info.name: info for info in answer_families().families}
 JOINT = FAMILIES["joint"].example
+JOINT_LIMITS = json.dumps({"edges": {"add": 1}, "tokens": 2})
 MAP, CURVE = "budgets-map", "budgets-chart"
 
 
@@ -139,7 +140,8 @@ def test_discrete_noise_comes_back_as_it_was_left(view: View) -> None:
     view.shows("radius", expected)
     expect(view.at("chart")).to_be_visible()
     expect(view.at("budgets-view")).to_be_hidden()
-    assert "family=" not in view.page.url and "k=1&alpha=4/5&d=784" in view.page.url
+    assert "family=" not in view.page.url
+    assert "k=1&alpha=4/5&d=784" in view.page.url
 
 
 def test_what_was_typed_for_a_family_is_there_when_it_is_chosen_again(view: View) -> None:
@@ -363,20 +365,18 @@ def test_a_composed_family_is_json_with_the_services_error_beside_it(view: View)
     view.shows("certified", str(certified(Joint(a=Mask("0.9")), "0.99", {"a": 100})))
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ('{"edges": {"add": 1}, "nodes": 2}', "There is no kind of change “nodes”"),
-        ('{"edges": 4}', "There is no kind of change “edges”"),
-        ('{"tokens": 1.5}', "limits.tokens must be an integer from 0 to 2,147,483,647."),
-        ("5", 'limits must be like {"edges":{"add":1,"delete":1},"tokens":1}.'),
-        ("{", "limits must be JSON"),
-    ],
-)
-def test_wrong_limits_in_json_are_explained(view: View, limits: str, message: str) -> None:
-    open_family(view, f"joint&limits={quote(limits)}")
-    view.says("limits-error", message)
-    expect(view.at("certified")).to_have_count(0)
+def test_wrong_limits_in_json_are_explained(view: View) -> None:
+    open_family(view, "joint")
+    for limits, message in {
+        '{"edges": {"add": 1}, "nodes": 2}': "There is no kind of change “nodes”",
+        '{"edges": 4}': "There is no kind of change “edges”",
+        '{"tokens": 1.5}': "limits.tokens must be an integer from 0 to 2,147,483,647.",
+        "5": 'limits must be like {"edges":{"add":1,"delete":1},"tokens":1}.',
+        "{": "limits must be JSON",
+    }.items():
+        view.type(limits=limits)
+        view.says("limits-error", message)
+        expect(view.at("certified")).to_have_count(0, timeout=WAIT_MS)
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_an_unknown_family_is_named(view: View) -> None:
     [
         "sparse&p_add=0.02&p_del=1/2&limits=add:3,delete:4&p=0.9&view=table",
         "sparse-levels&k=9&limits=add:1,delete:2,change:3&axes=change,add&fixed=delete:1&mode=votes&count=990&n=1000",
-        f"joint&description={quote(json.dumps(JOINT))}&limits={quote(json.dumps({'edges': {'add': 1}, 'tokens': 2}))}&p=0.97",
+        f"joint&description={quote(json.dumps(JOINT))}&limits={quote(JOINT_LIMITS)}&p=0.97",
         "mask&m=0.8&limits=12&p=0.9&p_b=0.05",
     ],
 )
@@ -504,10 +504,8 @@ def test_thresholds_are_saved_as_the_service_writes_them(view: View, tmp_path: P
 @pytest.mark.parametrize(
     "query",
     [
-        "sparse",
         "mask&view=table",
         "sparse-levels&fixed=change:1",
-        "joint",
         f"joint&description={quote('[' * 400)}",
         "sparse&p_add=7&p=2",
     ],
@@ -519,12 +517,21 @@ def test_a_phone_never_scrolls_sideways(new_view: NewView, query: str) -> None:
     assert view.evaluate(f"{sticking}.map(card => card.id)") == []
 
 
-@pytest.mark.parametrize(
-    "query", ["sparse", "mask", "sparse-levels&view=table", "joint&description=x", "sparse&p_add=7&p=2"]
-)
+@pytest.mark.parametrize("query", ["mask", "sparse-levels&fixed=change:x", "joint&view=table"])
 def test_axe_finds_nothing(new_view: NewView, query: str) -> None:
     skip_without_axe()
     check_with_axe(open_family(new_view(bypass_csp=True), query))
+
+
+def test_what_no_p_certifies_is_hatched(view: View) -> None:
+    open_family(view, f"joint&limits={quote(json.dumps({'edges': {'add': 1}, 'tokens': 9}))}&axes=edges.add,tokens")
+    view.says("map-legend", "1: no p certifies it")
+    patterns = view.page.locator(f"#{MAP} pattern path")
+    family = make_family(JOINT)
+    budgets = [{"edges": {"add": x}, "tokens": y} for x, y in product(range(2), range(10))]
+    expect(patterns).to_have_count(sum(threshold(family, budget) == 1 for budget in budgets), timeout=WAIT_MS)
+    soft = view.evaluate("getComputedStyle(document.getElementById('map-legend')).getPropertyValue('--soft')")
+    expect(patterns.first).to_have_attribute("stroke", soft)
 
 
 def test_the_map_has_the_colours_of_the_theme(new_view: NewView) -> None:

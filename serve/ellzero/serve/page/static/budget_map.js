@@ -5,7 +5,7 @@
 import { describeCounts, describeRow, describeThreshold, isCertified } from "./budgets.js";
 import { buildFrame, CONFIG, escapeMarkup, IMAGE, NARROW, readColours, renderTitled } from "./plot_frame.js";
 import { loadPlotly } from "./plotly.js";
-import { findStep, listEdges, nameColour, renderSteps } from "./threshold_steps.js";
+import { describeSteps, findStep, listEdges, nameColour, renderSteps } from "./threshold_steps.js";
 
 const GAP_CELLS = 60; // with more cells in a row there is no room for lines between them
 
@@ -35,8 +35,9 @@ export class BudgetMap {
     for (const row of rows) cells[row.counts[up]][row.counts[across]] = row;
     const thresholds = rows.filter(({ min_p }) => min_p !== null).map(({ threshold }) => threshold);
     const edges = listEdges(thresholds);
-    this.#drawing = { rows, kinds, axes, result, size, cells, edges };
-    this.#legend.replaceChildren(...renderSteps(edges, thresholds.length < rows.length));
+    const steps = describeSteps(edges, thresholds.length < rows.length);
+    this.#drawing = { rows, kinds, axes, result, size, cells, edges, steps };
+    this.#legend.replaceChildren(...renderSteps(steps));
     const [x, y] = this.#position ?? [];
     if (cells[y]?.[x]) this.#describeCell(x, y);
     else this.#clearReadout();
@@ -60,15 +61,26 @@ export class BudgetMap {
     this.#host.classList.remove("waiting");
   }
 
-  /** The map with a title as a PNG image, as a data: URL. */
+  /** The map with a title and its legend as a PNG image, as a data: URL. */
   async renderImage(title) {
-    return renderTitled(this.#buildTraces(), this.#buildLayout(IMAGE.width), title);
+    const legend = { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" };
+    const layout = { ...this.#buildLayout(IMAGE.width), showlegend: true, legend };
+    return renderTitled([...this.#buildTraces(), ...this.#buildLegend()], layout, title);
+  }
+
+  /** The legend as traces without points, for the image: on the page it is beside the map. */
+  #buildLegend() {
+    const getColour = readColours(this.#host);
+    return this.#drawing.steps.map(({ text, colour }) => {
+      const [symbol, color] = colour === null ? ["square-x-open", getColour("--soft")] : ["square", getColour(colour)];
+      return { x: [null], y: [null], mode: "markers", name: text, marker: { symbol, color, size: 15, line: { color: getColour("--soft"), width: 1 } } };
+    });
   }
 
   #buildTraces() {
     const { rows, kinds, axes: [across, up], edges, size } = this.#drawing;
     const getColour = readColours(this.#host);
-    const surface = getColour("--surface");
+    const [surface, hatch] = [getColour("--surface"), getColour("--soft")];
     const isEndless = ({ min_p }) => min_p === null;
     const bars = {
       type: "bar",
@@ -79,9 +91,9 @@ export class BudgetMap {
       hovertext: rows.map((row) => `${escapeMarkup(describeCounts(row.counts, kinds))}<br>${describeThreshold(row)}`),
       hovertemplate: "%{hovertext}<extra></extra>",
       marker: {
-        color: rows.map((row) => (isEndless(row) ? surface : getColour(nameColour(findStep(row.threshold, edges), edges)))),
+        color: rows.map((row) => (isEndless(row) ? hatch : getColour(nameColour(findStep(row.threshold, edges), edges)))),
         line: { color: surface, width: Math.max(...size) > GAP_CELLS ? 0 : 1 },
-        pattern: { shape: rows.map((row) => (isEndless(row) ? "/" : "")), fgcolor: getColour("--soft"), bgcolor: surface, size: 6 },
+        pattern: { shape: rows.map((row) => (isEndless(row) ? "/" : "")), bgcolor: surface, size: 6 },
       },
       showlegend: false,
     };

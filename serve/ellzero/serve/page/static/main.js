@@ -36,13 +36,20 @@ const refresh = abortPrevious(async (signal) => {
       if (signal.aborted || !(error instanceof Problem)) throw error;
       showProblem(error, messages);
     });
-  const loading = update("noise", () => families.loadFamilies(signal));
+  const loading = families.isDiscrete() ? offerFamilies(signal) : update("noise", () => families.loadFamilies(signal));
   if (!families.isDiscrete()) await loading; // which fields there are depends on it
   await Promise.all([loading, (families.isDiscrete() ? refreshDiscrete : refreshFamily)(current, signal, messages, update)]);
   for (const [name, message] of families.checkChoice()) messages.set(name, message);
   markFields(messages);
   if (!messages.has("notice")) byId("notice").hidden = true;
 });
+
+/** Load the other families; discrete noise needs none of them. */
+async function offerFamilies(signal) {
+  await families.loadFamilies(signal).catch((error) => {
+    if (!(error instanceof Problem)) throw error;
+  });
+}
 
 async function refreshDiscrete(current, signal, messages, update) {
   for (const [name, message] of checkFields(current)) messages.set(name, message);

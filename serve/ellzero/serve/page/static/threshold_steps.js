@@ -28,14 +28,21 @@ export function findStep(threshold, edges) {
 /** The colour of a step as a CSS variable; however many steps there are, they reach from the first to the last colour. */
 export const nameColour = (step, edges) => `--step-${Math.round((step * (COLOURS - 1)) / edges.length)}`;
 
-/** The steps as the entries of a legend. */
-export function renderSteps(edges, hasEndless) {
-  const steps = [...edges, null].map((edge, step) => {
-    const element = el("span", {}, edge === null ? `above ${shortenNines(edges.at(-1))}` : `up to ${shortenNines(edge)}`);
-    element.style.setProperty("--entry", `var(${nameColour(step, edges)})`);
-    return element;
+/** All steps as {text, colour}; at the end, if there are any, the thresholds that no p exceeds, without a colour. */
+export function describeSteps(edges, hasEndless) {
+  const steps = [...edges.map((edge) => `up to ${shortenNines(edge)}`), `above ${shortenNines(edges.at(-1))}`];
+  const endless = hasEndless ? [{ text: "1: no p certifies it", colour: null }] : [];
+  return [...steps.map((text, step) => ({ text, colour: nameColour(step, edges) })), ...endless];
+}
+
+/** Steps as the entries of a legend. */
+export function renderSteps(steps) {
+  const entries = steps.map(({ text, colour }) => {
+    const entry = el("span", { className: colour === null ? "endless" : "" }, text);
+    if (colour !== null) entry.style.setProperty("--entry", `var(${colour})`);
+    return entry;
   });
-  return [el("strong", {}, "p must exceed"), ...steps, ...(hasEndless ? [el("span", { className: "endless" }, "1: no p certifies it")] : [])];
+  return [el("strong", {}, "p must exceed"), ...entries];
 }
 
 const shortenNines = (text) => (/^0\.9+$/.test(text) ? formatNines(text.length - 2) : text);
