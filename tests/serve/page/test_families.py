@@ -1,6 +1,7 @@
 """Families of noises on the page: what is typed and read in a real browser, against the real service and the engine."""
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -409,6 +410,20 @@ def test_thresholds_that_take_too_long_leave_the_certificate(new_view: NewView) 
         field(view, "limits.delete").fill("1")
         view.says("budgets-summary", "of 4 budgets are certified")
         view.shows("budgets-note", "")
+
+
+def test_a_link_to_a_family_waits_for_the_key(new_view: NewView) -> None:
+    digest = hashlib.sha256(b"open sesame").hexdigest()
+    with page_service({"ELLZERO_SERVE_API_KEYS": json.dumps({"reader": {"sha256": digest}})}) as address:
+        view = new_view(address)
+        view.expected.add(401)
+        view.page.goto(f"{address}/?family=mask&m=0.95&limits=40")
+        view.says("notice", "requires an API key")
+        view.type(**{"api-key": "open sesame"})
+        view.page.keyboard.press("Enter")
+        view.shows("certified", str(certified(Mask("0.95"), "0.99", 40)))
+        expect(view.at("notice")).to_be_hidden(timeout=WAIT_MS)
+        expect(field(view, "family.m")).to_have_value("0.95")
 
 
 def test_an_unknown_family_is_named(view: View) -> None:
