@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ from urllib.parse import quote
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import BrowserContext, Locator, Route, expect
 from serve.page.service import page_service
 from serve.page.test_accessibility import check_with_axe, skip_without_axe
-from serve.page.view import WAIT_MS, NewView, View, needs_chromium
+from serve.page.view import WAIT_MS, NewView, View, needs_chromium, watch
 
 from ellzero.certificates import (
     Ablation,
@@ -33,6 +34,7 @@ from ellzero.certificates import (
     radius,
     threshold,
 )
+from ellzero.certificates.families.base import Budget
 from ellzero.tables.lookup.family_catalogue import answer_families
 
 pytestmark = needs_chromium
@@ -40,6 +42,13 @@ FAMILIES = {info.name: info for info in answer_families().families}
 JOINT = FAMILIES["joint"].example
 JOINT_LIMITS = json.dumps({"edges": {"add": 1}, "tokens": 2})
 MAP, CURVE = "budgets-map", "budgets-chart"
+
+
+@pytest.fixture
+def view(context: BrowserContext, service: str) -> Iterator[View]:
+    """A page that shows nothing yet: each test opens a link of its own."""
+    with watch(context.new_page(), service) as blank:
+        yield blank
 
 
 def open_family(view: View, query: str) -> View:
@@ -55,6 +64,7 @@ def wait_drawn(view: View) -> None:
 
 
 def choose_family(view: View, name: str) -> None:
+    """Choose a family once there are any to choose from."""
     expect(view.page.locator("#family-name option")).to_have_count(len(FAMILIES), timeout=WAIT_MS)
     view.at("family-name").select_option(name)
 
@@ -97,6 +107,7 @@ def outline(certified: set[tuple[int, int]]) -> list[tuple[float, float]]:
 
 
 def test_the_page_offers_every_family_of_the_service_and_begins_with_discrete_noise(view: View) -> None:
+    view.page.goto(view.address)
     expect(view.page.locator("#family-name option")).to_have_count(len(FAMILIES), timeout=WAIT_MS)
     assert view.page.locator("#family-name option").all_inner_texts() == list(FAMILIES)
     expect(view.at("family-name")).to_have_value("discrete")
@@ -107,6 +118,7 @@ def test_the_page_offers_every_family_of_the_service_and_begins_with_discrete_no
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "discrete"])
 def test_every_family_works_as_the_service_offers_it(view: View, name: str) -> None:
+    view.page.goto(view.address)
     info = FAMILIES[name]
     choose_family(view, name)
     view.shows("family-name-hint", info.models)
@@ -132,6 +144,7 @@ def flatten(budget: Any) -> tuple[int, ...]:
 
 
 def test_discrete_noise_comes_back_as_it_was_left(view: View) -> None:
+    view.page.goto(view.address)
     view.type(k="1", alpha="4/5", d="784", p="0.9999")
     expected = str(radius(Discrete(1, "4/5"), "0.9999", 784))
     view.shows("radius", expected)
@@ -146,6 +159,7 @@ def test_discrete_noise_comes_back_as_it_was_left(view: View) -> None:
 
 
 def test_what_was_typed_for_a_family_is_there_when_it_is_chosen_again(view: View) -> None:
+    view.page.goto(view.address)
     choose_family(view, "mask")
     field(view, "family.m").fill("0.95")
     choose_family(view, "deletion")
@@ -253,6 +267,7 @@ def test_no_float_decides_what_is_certified(view: View) -> None:
 
 
 def test_colours_are_steps_by_exact_comparison(view: View) -> None:
+    view.page.goto(view.address)
     script = """async texts => {
       const { findStep, listEdges } = await import('./assets/threshold_steps.js');
       const edges = listEdges(texts);
@@ -345,6 +360,7 @@ def test_of_three_kinds_two_are_drawn_and_the_others_fixed(view: View) -> None:
 
 
 def test_a_composed_family_is_json_with_the_services_error_beside_it(view: View) -> None:
+    view.page.goto(view.address)
     view.expected.add(422)
     choose_family(view, "joint")
     expect(view.at("family")).to_have_value(json.dumps(JOINT, indent=2), timeout=WAIT_MS)
@@ -543,7 +559,7 @@ def test_what_no_p_certifies_is_hatched(view: View) -> None:
     view.says("map-legend", "1: no p certifies it")
     patterns = view.page.locator(f"#{MAP} pattern path")
     family = make_family(JOINT)
-    budgets = [{"edges": {"add": x}, "tokens": y} for x, y in product(range(2), range(10))]
+    budgets: list[Budget] = [{"edges": {"add": x}, "tokens": y} for x, y in product(range(2), range(10))]
     expect(patterns).to_have_count(sum(threshold(family, budget) == 1 for budget in budgets), timeout=WAIT_MS)
     soft = view.evaluate("getComputedStyle(document.getElementById('map-legend')).getPropertyValue('--soft')")
     expect(patterns.first).to_have_attribute("stroke", soft)
