@@ -14,7 +14,7 @@ ALPHAS = ("0.8", "0.9", "0.95")
 
 
 def draw_screenshots(browser: Browser, address: str, folder: Path) -> None:
-    """Save pictures of the top of the page, with a threshold read out, of a model's certificate, and of results."""
+    """Save pictures of the top of the page, with a threshold read out, of a map, a model's certificate, and results."""
     context = browser.new_context(viewport={"width": 1280, "height": 1100})
     with watch(context.new_page(), address) as view:
         view.open()
@@ -38,6 +38,15 @@ def draw_screenshots(browser: Browser, address: str, folder: Path) -> None:
         view.page.mouse.move(0, 0)
         view.evaluate("document.activeElement.blur()")
         view.at("runs").screenshot(path=folder / "results.png")
+        view.page.goto(f"{address}/?family=sparse&p=0.95&limits=add:8,delete:20")
+        view.page.locator("#budgets-map[data-ready]").wait_for(timeout=WAIT_MS)
+        view.at("budgets-map").focus()
+        for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp"):
+            view.page.keyboard.press(key)
+        view.says("budgets-readout", "add 1, delete 2", "certified at p = 0.95")
+        view.evaluate("document.activeElement.blur()")
+        expect(view.page.locator("#budgets-map .hovertext")).to_have_count(0)
+        view.page.screenshot(path=folder / "families.png")
     context.close()
 
 

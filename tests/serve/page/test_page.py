@@ -79,7 +79,7 @@ def test_hints_about_keys_are_for_those_who_have_keys(
     view = new_view(**settings)
     view.open()
     expect(view.at("chart-keys")).to_be_visible(visible=has_keys)
-    expect(view.page.locator("#thresholds .touch")).to_be_visible(visible=not has_keys)
+    expect(view.page.locator("#chart-view .touch")).to_be_visible(visible=not has_keys)
     expect(view.page.locator("kbd").first).to_be_visible(visible=has_keys)
 
 

@@ -1,6 +1,7 @@
 // The figure of certified accuracy: ACC@r against r as steps, each curve within its band.
 
 import { formatShare } from "./percent.js";
+import { escapeMarkup } from "./plot_frame.js";
 
 export const radiusTitle = "r, units changed";
 
@@ -55,9 +56,6 @@ function outlineBand(rows) {
   const points = [...upper, ...lower.reverse()];
   return { x: points.map(([x]) => x), y: points.map(([, y]) => y) };
 }
-
-/** Plotly takes tags in a name for markup, and folders can have any name. */
-const escapeMarkup = (name) => name.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 const MOST_CHARACTERS = 40; // of a name beside the curves; its end tells more than its beginning
 const shorten = (name) => (name.length > MOST_CHARACTERS ? `…${name.slice(1 - MOST_CHARACTERS)}` : name);

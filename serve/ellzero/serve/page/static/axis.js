@@ -25,4 +25,5 @@ function listTicks(top) {
 
 // Superscript characters, since plotly.js would style <sup> inline, which the content security policy refuses.
 const formatExponent = (number) => [...String(number)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
-const formatNines = (nines) => (nines <= 5 ? `0.${"9".repeat(nines)}` : `1 − 10⁻${formatExponent(nines)}`);
+/** 1 − 10⁻ⁿ as a label. */
+export const formatNines = (nines) => (nines <= 5 ? `0.${"9".repeat(nines)}` : `1 − 10⁻${formatExponent(nines)}`);

@@ -36,12 +36,22 @@ export async function loadRadius(query, signal) {
   return { ...answer, alone };
 }
 
+/** p, or the lower bound on it that the votes prove; null without an answer. */
+export const getProbability = (answer) => answer && (answer.p_lower ?? answer.p);
+
+/** The evidence of an answer as a line in a chart: {level, label}. */
+export function buildLevel(answer) {
+  const p = getProbability(answer);
+  if (!p) return {};
+  return { level: p, label: answer.count === null ? `p = ${shorten(p)}` : `p ≥ ${shorten(p)}` };
+}
+
+/** A number that may have many digits, cut for a label. */
+export const shorten = (text) => (text.length > 10 ? `${text.slice(0, 9)}…` : text);
+
 /** The result as elements: the radius in large type, what it means, and the numbers behind it. */
 export function renderResult(answer, evidence) {
-  if (answer === null) {
-    const hint = evidence ? "No result: see the messages beside the fields." : "Enter a probability or votes above to see what they certify.";
-    return [el("p", { className: "sub" }, hint)];
-  }
+  if (answer === null) return [renderMissing(evidence)];
   const { radius } = answer;
   const abstains = radius === null;
   const value = abstains ? "abstain" : formatInteger(radius);
@@ -52,6 +62,12 @@ export function renderResult(answer, evidence) {
     ...(answer.p_b === null || abstains ? [] : [el("p", { id: "rule", className: "sub" }, TWO_CLASSES)]),
     el("dl", { className: "facts" }, ...renderFacts(answer)),
   ];
+}
+
+/** What stands where there is no result. */
+export function renderMissing(evidence) {
+  const hint = evidence ? "No result: see the messages beside the fields." : "Enter a probability or votes above to see what they certify.";
+  return el("p", { className: "sub" }, hint);
 }
 
 /** "With confidence 99.9 %", which evidence from votes needs; a probability is taken as it is. */

@@ -2,13 +2,11 @@
 // what is drawn: threshold_figure.js, accuracy_figure.js.
 
 import { el } from "./dom.js";
+import { buildFrame, CONFIG, IMAGE, NARROW, readColours, renderTitled } from "./plot_frame.js";
 import { loadPlotly } from "./plotly.js";
 
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x"];
 const DASHES = ["solid", "solid", "solid", "solid", "dash", "dash", "dash", "dash"];
-const NARROW = 500; // pixels
-const IMAGE = { format: "png", width: 1000, height: 600, scale: 2 };
-const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false };
 
 export class Chart {
   #figure;
@@ -62,13 +60,7 @@ export class Chart {
 
   /** The chart with a title as a PNG image, as a data: URL. */
   async renderImage(title) {
-    const Plotly = await loadPlotly();
-    const layout = {
-      ...this.#buildLayout(IMAGE.width),
-      title: { text: title, x: 0.5, y: 0.97, yanchor: "top", font: { size: 17 } },
-      margin: { l: 24, r: 28, t: 84, b: 20 },
-    };
-    return Plotly.toImage({ data: this.#buildTraces(IMAGE.width), layout }, IMAGE);
+    return renderTitled(this.#buildTraces(IMAGE.width), this.#buildLayout(IMAGE.width), title);
   }
 
   #renderLegend(width) {
@@ -94,22 +86,13 @@ export class Chart {
   }
 
   #buildLayout(width) {
-    const getColour = readColours(this.#host);
-    const [ink, soft, line] = [getColour("--ink"), getColour("--soft"), getColour("--line")];
+    const { axis, layout } = buildFrame(this.#host);
+    const ink = readColours(this.#host)("--ink");
     const isNarrow = width < NARROW;
-    const axis = { gridcolor: line, linecolor: line, zeroline: false, fixedrange: true, automargin: true };
     const last = this.#series[0].rows.length - 1;
     const { yaxis, ...figure } = this.#figure.buildLayout(this.#series, this.#marks, { isNarrow, ink });
     return {
-      autosize: true,
-      font: { family: getComputedStyle(this.#host).fontFamily, size: 13, color: soft },
-      margin: { l: 8, r: 14, t: 8, b: 8 },
-      paper_bgcolor: getColour("--surface"),
-      plot_bgcolor: getColour("--surface"),
-      hovermode: "closest",
-      hoverdistance: 60,
-      dragmode: false,
-      hoverlabel: { bgcolor: getColour("--surface"), font: { color: ink, size: 13, family: "ui-monospace, monospace" } },
+      ...layout,
       showlegend: !isNarrow || this.#legend === null,
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
       xaxis: {
@@ -176,10 +159,4 @@ export class Chart {
     await this.redraw();
     if (this.#host.clientWidth) await (await loadPlotly()).Plots.resize(this.#host);
   }
-}
-
-/** Returns a function that gives the current colour of a CSS variable (page.css registers them), as plotly.js needs it. */
-function readColours(host) {
-  const style = getComputedStyle(host);
-  return (variable) => style.getPropertyValue(variable);
 }

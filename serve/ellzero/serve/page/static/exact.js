@@ -31,6 +31,12 @@ export function formatConfidence(failure) {
   return `${cut / unit}${end && `.${end}`} %`;
 }
 
+/** Negative, 0 or positive, as the first ratio is below, equal to or above the second. */
+export function compareRationals(one, other) {
+  const difference = one.num * other.den - other.num * one.den;
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
 /** Whether the text is a number strictly above one half. */
 export function exceedsHalf(text) {
   const value = parseRational(text);

@@ -20,6 +20,16 @@ export function readFields(at) {
   return { ...state, at: document.querySelector("input[name=at]:checked")?.value ?? at };
 }
 
+/**
+ * The visible field that a problem is about: the one of that name, or of the longest part of it that has one, as
+ * "family.members.edges" is about the field "family". null if there is none.
+ */
+export function findField(name) {
+  const parts = name.split(".");
+  const names = parts.map((_, cut) => parts.slice(0, parts.length - cut).join("."));
+  return names.find((one) => byId(`${one}-error`) && byId(one).checkVisibility()) ?? null;
+}
+
 /** Show a message beside a field, or clear it if there is none; false if the field is missing or hidden. */
 export function markField(name, message) {
   const [input, place] = [byId(name), byId(`${name}-error`)];
@@ -30,12 +40,13 @@ export function markField(name, message) {
   return true;
 }
 
-/** Show these messages, a Map from field to message, and clear those of all other fields. */
+/** Show these messages, a Map from field to message, and clear those of all other fields about noise and evidence. */
 export function markFields(messages) {
-  for (const name of TEXTS) {
+  for (const place of document.querySelectorAll("#noise .error, #slice .error, #evidence .error")) {
+    const name = place.id.slice(0, -"-error".length);
     if (!messages.has(name)) {
       byId(name).removeAttribute("aria-invalid");
-      byId(`${name}-error`).textContent = "";
+      place.textContent = "";
     } else markField(name, messages.get(name));
   }
 }

@@ -5,21 +5,22 @@ import * as calculator from "./calculator.js";
 import { Chart } from "./chart.js";
 import * as comparison from "./comparison.js";
 import { byId, downloadFile, el, formatInteger } from "./dom.js";
-import { fillFields, markField, markFields, readFields } from "./fields.js";
+import * as families from "./families.js";
+import { fillFields, findField, markField, markFields, readFields } from "./fields.js";
 import { formatRunsQuery, loadRuns, onRunsChanged, redrawRuns } from "./runs.js";
 import { formatCsv, loadSeries } from "./series.js";
 import { formatQuery, getAlpha, listAlphas, parseQuery } from "./state.js";
 import { renderTable } from "./table.js";
 import * as thresholdFigure from "./threshold_figure.js";
 import { initCopyLink, initTheme } from "./toolbar.js";
-import { checkFields, MOST_RADII, MOST_SERIES } from "./validation.js";
+import { checkEvidence, checkFields, MOST_RADII, MOST_SERIES } from "./validation.js";
 import { loadModels } from "./voting.js";
 
 const TYPING_MS = 150;
 const KEY_NEEDED = "This service requires an API key. It is kept until you close this tab.";
 const EVIDENCE_FIELDS = ["p", "p_b", "count", "n", "failure"];
 
-let state = parseQuery(location.search); // replaced, never changed: a request keeps the state that it was made for
+let state = parseQuery(location.search, families.isDiscrete()); // replaced, never changed: a request keeps the state that it was made for
 const results = { key: null, series: [], k: null, alpha: null, answer: null };
 const chart = new Chart(thresholdFigure, byId("chart"), byId("chart-readout"), byId("chart-legend"));
 const comparisonChart = new Chart(thresholdFigure, byId("comparison-chart"), byId("comparison-readout"));
@@ -29,22 +30,52 @@ const comparisonChart = new Chart(thresholdFigure, byId("comparison-chart"), byI
 
 const refresh = abortPrevious(async (signal) => {
   const current = state;
-  const messages = checkFields(current); // by field; the service may add more
-  markFields(messages);
+  const messages = new Map(); // by field; the service may add more
   const update = (card, work) =>
     showBusy(card, signal, () => work(current, signal, messages)).catch((error) => {
       if (signal.aborted || !(error instanceof Problem)) throw error;
       showProblem(error, messages);
     });
+  const loading = families.isDiscrete() ? offerFamilies(signal) : update("noise", () => families.loadFamilies(signal));
+  if (!families.isDiscrete()) await loading; // which fields there are depends on it
+  await Promise.all([loading, (families.isDiscrete() ? refreshDiscrete : refreshFamily)(current, signal, messages, update)]);
+  for (const [name, message] of families.checkChoice()) messages.set(name, message);
+  markFields(messages);
+  if (!messages.has("notice")) byId("notice").hidden = true;
+});
+
+/** Load the other families; discrete noise needs none of them. */
+async function offerFamilies(signal) {
+  await families.loadFamilies(signal).catch((error) => {
+    if (!(error instanceof Problem)) throw error;
+  });
+}
+
+async function refreshDiscrete(current, signal, messages, update) {
+  for (const [name, message] of checkFields(current)) messages.set(name, message);
+  markFields(messages);
   const calculation = update("calculator", updateCalculator);
   await Promise.all([
     update("thresholds", updateThresholds),
     calculation,
     calculation.then(() => update("comparison", updateComparison)),
   ]);
+}
+
+async function refreshFamily(current, signal, messages, update) {
+  if (!families.isLoaded()) return; // the notice says why
+  const wrong = checkEvidence(current);
+  for (const [name, message] of wrong) messages.set(name, message);
+  let request = null;
+  await update("noise", async () => {
+    request = await families.prepareRequest(signal, messages);
+  });
   markFields(messages);
-  if (!messages.has("notice")) byId("notice").hidden = true;
-});
+  await Promise.all([
+    update("thresholds", () => families.updateBudgets(request, current, signal, messages)),
+    update("calculator", () => families.updateCertified(wrong.size ? null : request, current, signal)),
+  ]);
+}
 
 const updatePlan = abortPrevious(
   async (signal, current, answer) => {
@@ -89,7 +120,7 @@ async function updateComparison(current, signal, messages) {
   let answer = null;
   try {
     if (isUsable(current, messages, ["k", "d"])) {
-      answer = await comparison.loadComparison(current, getProbability(), signal);
+      answer = await comparison.loadComparison(current, calculator.getProbability(results.answer), signal);
     }
   } finally {
     if (!signal.aborted) showComparison(answer, getAlpha(current));
@@ -102,9 +133,6 @@ function isUsable(current, messages, fields) {
   if (!alpha || fields.some((name) => messages.has(name))) return false;
   return !messages.has("alpha") || !checkFields({ ...current, alpha }).has("alpha");
 }
-
-/** p, or the lower bound on it that the votes prove. */
-const getProbability = () => results.answer && (results.answer.p_lower ?? results.answer.p);
 
 async function showBusy(id, signal, work) {
   byId(id).setAttribute("aria-busy", "true");
@@ -130,7 +158,7 @@ function showThresholds() {
   const selected = results.series.findIndex(({ alpha }) => alpha === results.alpha);
   const names = series.map(({ name }) => name).join("; ");
   byId("chart-summary").textContent = `K = ${results.k}; ${names}; r from 0 to ${series[0].rows.length - 1}.`;
-  chart.draw(series, { ...buildLevel(), selected, radius: results.answer?.radius ?? undefined });
+  chart.draw(series, { ...calculator.buildLevel(results.answer), selected, radius: results.answer?.radius ?? undefined });
 }
 
 function showComparison(answer, alpha) {
@@ -144,15 +172,7 @@ function showComparison(answer, alpha) {
   byId("comparison-text").textContent = comparison.describeComparison(answer, alpha);
   byId("comparison-radii").replaceChildren(...comparison.renderRadii(answer, results.answer?.failure ?? null));
   byId("comparison-plot").hidden = !answer.rows.length;
-  if (answer.rows.length) comparisonChart.draw(comparison.buildSeries(answer, alpha), buildLevel());
-}
-
-/** The evidence as a line in a chart. */
-function buildLevel() {
-  const p = getProbability();
-  if (!p) return {};
-  const short = p.length > 10 ? `${p.slice(0, 9)}…` : p;
-  return { level: p, label: results.answer.count === null ? `p = ${short}` : `p ≥ ${short}` };
+  if (answer.rows.length) comparisonChart.draw(comparison.buildSeries(answer, alpha), calculator.buildLevel(results.answer));
 }
 
 /** Show the fields that depend on others: a choice for each α, and the fields for a probability or for votes. */
@@ -174,8 +194,10 @@ function showChoices() {
 /** Show a problem beside its field; one that has no field, or is about the API key, at the top. */
 function showProblem(problem, messages) {
   const isAboutKey = problem.status === 401 || problem.status === 403;
-  if (!isAboutKey && problem.field && markField(problem.field, problem.message)) {
-    messages.set(problem.field, problem.message);
+  const field = problem.field && findField(problem.field);
+  if (!isAboutKey && field) {
+    markField(field, problem.message);
+    messages.set(field, problem.message);
     return;
   }
   messages.set("notice", problem.message);
@@ -185,11 +207,23 @@ function showProblem(problem, messages) {
   byId("notice").hidden = false;
 }
 
+/** What can be saved of the thresholds: a name for files, CSV, and an image. */
+function exportThresholds() {
+  if (!families.isDiscrete()) return families.exportBudgets();
+  const title = `What p must exceed to certify radius r, K = ${results.k}`;
+  return {
+    name: `ellzero-thresholds-k${results.k}`,
+    csv: () => formatCsv(results.series, results.k),
+    image: () => chart.renderImage(title),
+  };
+}
+
 // Events.
 
 let timer = 0;
 
 function applyChange() {
+  families.readForm();
   state = readFields(state.at);
   writeAddress();
   showChoices();
@@ -198,7 +232,12 @@ function applyChange() {
 }
 
 function writeAddress() {
-  history.replaceState(null, "", formatQuery(state) + formatRunsQuery() + location.hash);
+  history.replaceState(null, "", formatView(state) + location.hash);
+}
+
+/** The whole view as a query. */
+function formatView(view) {
+  return formatQuery(view, families.isDiscrete()) + families.formatFamilyQuery() + formatRunsQuery();
 }
 
 /** Show another state, as if it had been typed. */
@@ -209,8 +248,8 @@ function showState(other) {
   applyChange();
 }
 
-for (const id of ["noise", "evidence", "key-form"]) byId(id).addEventListener("submit", (event) => event.preventDefault());
-for (const id of ["noise", "evidence", "view"]) byId(id).addEventListener("input", applyChange);
+for (const id of ["noise", "slice", "evidence", "key-form"]) byId(id).addEventListener("submit", (event) => event.preventDefault());
+for (const id of ["noise", "slice", "evidence", "view"]) byId(id).addEventListener("input", applyChange);
 byId("key-form").addEventListener("submit", () => {
   storeKey(byId("api-key").value);
   refresh();
@@ -219,19 +258,21 @@ byId("key-form").addEventListener("submit", () => {
 });
 byId("retry").addEventListener("click", () => refresh());
 byId("csv").addEventListener("click", () => {
-  const url = URL.createObjectURL(new Blob([formatCsv(results.series, results.k)], { type: "text/csv" }));
-  downloadFile(`ellzero-thresholds-k${results.k}.csv`, url);
+  const { name, csv } = exportThresholds();
+  const url = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
+  downloadFile(`${name}.csv`, url);
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 });
 byId("png").addEventListener("click", async () => {
-  const title = `What p must exceed to certify radius r, K = ${results.k}`;
-  downloadFile(`ellzero-thresholds-k${results.k}.png`, await chart.renderImage(title));
+  const { name, image } = exportThresholds();
+  downloadFile(`${name}.png`, await image());
 });
 onRunsChanged(writeAddress);
-initCopyLink(() => location.origin + location.pathname + formatQuery(readFields(state.at)) + formatRunsQuery());
+initCopyLink(() => location.origin + location.pathname + formatView(readFields(state.at)));
 initTheme(() => {
   chart.redraw();
   comparisonChart.redraw();
+  families.redrawBudgets();
   redrawRuns();
 });
 

@@ -18,13 +18,13 @@ const isBelowOne = ({ num, den }) => num < den;
 const isAtMostOne = ({ num, den }) => num <= den;
 
 /** A message if `text` is not an integer within these limits, otherwise null. */
-function checkInteger(text, name, limits) {
+export function checkInteger(text, name, limits) {
   if (isInteger(text, limits)) return null;
   return `${name} must be an integer from ${formatInteger(limits.minimum)} to ${formatInteger(limits.maximum)}.`;
 }
 
 /** A message if `text` is not a number strictly between 0 and 1, otherwise null. */
-function checkOpenProbability(text, name) {
+export function checkOpenProbability(text, name) {
   const value = parseRational(text);
   if (value && isPositive(value) && isBelowOne(value)) return null;
   return `${name} must be a number strictly between 0 and 1, such as 0.8 or 4/5; “${text}” is not.`;
@@ -56,15 +56,21 @@ function checkLastRadius({ r_max, d }) {
   return isWithin ? null : `The largest radius must be an integer from 0 to ${MOST_RADII} here; the API gives more.`;
 }
 
-/** The message for each wrong field that is visible, by its name. Evidence that is still missing is not wrong. */
+/** The message for each wrong field of discrete noise and of the evidence, by its name. */
 export function checkFields(state) {
-  const { k, alpha, d, mode, p, p_b, count, n, failure } = state;
+  const { k, alpha, d } = state;
   const messages = {
     k: k ? checkInteger(k, "K", LIMITS.k) : "Enter K, such as 255 for bytes.",
     alpha: checkAlphas(listAlphas(alpha), MOST_SERIES),
     d: d ? checkInteger(d, "d", LIMITS.d) : "Enter d, such as 784 for 28 × 28 pixels.",
     r_max: checkLastRadius(state),
   };
+  return new Map([...listMessages(messages), ...checkEvidence(state)]);
+}
+
+/** The message for each wrong field of the evidence that is visible, by its name. What is still missing is not wrong. */
+export function checkEvidence({ mode, p, p_b, count, n, failure }) {
+  const messages = {};
   if (mode === "p") {
     messages.p = p ? checkProbability(p, "p") : null;
     messages.p_b = p_b ? checkProbability(p_b, "p_b") : null;
@@ -74,5 +80,7 @@ export function checkFields(state) {
     messages.count = count ? checkInteger(count, "The number of votes for the class", { ...LIMITS.count, maximum }) : null;
     messages.failure = failure ? checkOpenProbability(failure, "The failure probability") : null;
   }
-  return new Map(Object.entries(messages).filter(([, message]) => message !== null));
+  return new Map(listMessages(messages));
 }
+
+const listMessages = (messages) => Object.entries(messages).filter(([, message]) => message !== null);
