@@ -94,7 +94,7 @@ class RegionStream(NamedTuple):
     def inverse_parts(self, q: Fraction) -> tuple[Mass, Mass]:
         return rho_inverse_parts(self.regions, self.total, q)
 
-    def answer(self, q: Fraction, question: Callable[[Mass, Mass], T], bits: int) -> T:  # noqa: ARG002
+    def answer(self, q: Fraction, question: Callable[[Mass, Mass], T], bits: int) -> T:
         """The question of ρ⁻¹(q), as numerator and denominator, answered in integers, whatever its resolution is."""
         return question(*self.inverse_parts(q))
 

@@ -9,8 +9,9 @@ region. The product is a product of polynomials:
 * Outcomes of ratio 0 or ∞ stay out of the product. A product with a factor of ratio ∞ and none of ratio 0 has no
   x̄-mass, so that its x-mass is all that the finite ratios leave over; the same for ratio 0 with x and x̄ exchanged.
 * Regions are ordered **after** the product: the product of two ordered lists has no order of its own. Where the
-  exponents lie on a line, the order is that of its points, and `tail_sums` finds ρ without walking them. Otherwise integers that approximate the logarithms decide
-  where their error allows it, with more bits where it does not; different exponents are never equal ratios.
+  exponents lie on a line, the order is that of its points, and `tail_sums` finds ρ without walking them. Otherwise
+  integers that approximate the logarithms decide where their error allows it, with more bits where it does not;
+  different exponents are never equal ratios.
 """
 
 from collections import OrderedDict
@@ -21,11 +22,11 @@ from itertools import pairwise
 from math import comb, gcd, lcm, prod
 from typing import Any, Protocol, TypeAlias
 
-from flint import Ordering, fmpz_mpoly_ctx, fmpz_poly
+from flint import Ordering, fmpz_mpoly_ctx
 
 from ellzero.certificates._balls import arb, bounds, fmpz, precision
 from ellzero.certificates.neyman_pearson import Mass, Region, RegionStream, sort_descending
-from ellzero.certificates.tail_sums import LineProduct, LineSums, TailSums
+from ellzero.certificates.tail_sums import LineBlocks, LineProduct, MassPolynomials, TailSums
 from ellzero.core.cancellation import check_cancelled
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_probability
@@ -89,7 +90,6 @@ _POWERS = 16  # numbers as long as the total, and the work on them
 _FEW = 1_000  # regions
 _MANY_EXPONENTS = 10_000
 _MOST_RATIOS = 4_096  # whose factors are looked for
-_INTEGER_BYTES = 32  # of an integer in a polynomial, besides its digits
 
 
 class _Arithmetic(Protocol):
@@ -119,8 +119,8 @@ class Products:
         if len(perturbation) == 1 and perturbation[0][1] == 1:
             return perturbation[0][0].ordered
         layout, total = _lay_out_checked(perturbation), _multiply_units(perturbation)
-        if isinstance(layout, _Line):
-            line = layout  # for mypy, inside of the function below
+        if isinstance(layout, LineBlocks):
+            line = layout
             return LineProduct(
                 lambda bits: TailSums(*self._multiply(line.sums(bits), perturbation)),
                 lambda: self._read(line, perturbation, total),
@@ -135,7 +135,7 @@ class Products:
             return perturbation[0][0].ordered
         return self._read(_lay_out_checked(perturbation), perturbation, _multiply_units(perturbation))
 
-    def _read(self, layout: "_Line | _Lattice", perturbation: Perturbation, total: Any) -> RegionStream:
+    def _read(self, layout: "LineBlocks | _Lattice", perturbation: Perturbation, total: Any) -> RegionStream:
         x, xbar = self._multiply(layout, perturbation)
         return RegionStream(_with_ends(layout.order(x, xbar), perturbation, total), total)
 
@@ -169,7 +169,7 @@ def _simplify(perturbation: Perturbation) -> Perturbation:
     return tuple((block, count) for block, count in perturbation if count and not block.is_flat)
 
 
-def _lay_out_checked(perturbation: Perturbation) -> "_Line | _Lattice":
+def _lay_out_checked(perturbation: Perturbation) -> "LineBlocks | _Lattice":
     """How the ratios are written as monomials. Raises if the product would take gigabytes."""
     bits, changes = _count_bits(perturbation), sum(count for _, count in perturbation)
     check_size(bits, _POWERS, changes)
@@ -217,61 +217,7 @@ def _multiply_sums(perturbation: Perturbation, side: int) -> Any:
     return prod(powers, start=fmpz(1))
 
 
-class _Masses:
-    """Multiplies the polynomials of masses, in integers."""
-
-    one: Any
-    polynomials: list[tuple[Any, Any]]
-
-    def multiply(self, counts: Sequence[int]) -> tuple[Any, Any]:
-        x, xbar = self.one, self.one
-        for count, (block_x, block_xbar) in zip(counts, self.polynomials, strict=True):
-            x, xbar = x * block_x**count, xbar * block_xbar**count
-        return x, xbar
-
-    def step(self, product: tuple[Any, Any], place: int) -> tuple[Any, Any]:
-        (x, xbar), (block_x, block_xbar) = product, self.polynomials[place]
-        return x * block_x, xbar * block_xbar
-
-    def measure_number(self, bits: int) -> int:
-        return bits // 8 + _INTEGER_BYTES
-
-
-class _Line(_Masses):
-    """Blocks whose ratios lie on a line: C/c^t with integers t ≥ 0 and c > 1. Regions are in the order of t."""
-
-    one = fmpz_poly([1])
-    bits_of_order = 0
-
-    def __init__(self, blocks: Sequence[Block], places: Sequence[Sequence[int]]) -> None:
-        self.polynomials = []
-        for block, own in zip(blocks, places, strict=True):
-            high = max(own, default=0)
-            x, xbar = ([0] * (high - min(own, default=0) + 1) for _ in range(2))
-            for place, (mass, mass_xbar) in zip(own, block.finite, strict=True):
-                x[high - place] += mass
-                xbar[high - place] += mass_xbar
-            self.polynomials.append((fmpz_poly(x), fmpz_poly(xbar)))
-        self._units = [block.z for block in blocks]
-        self._sums: dict[int, LineSums] = {}
-
-    def sums(self, bits: int) -> LineSums:
-        """What multiplies tail sums, in balls of so many bits, or for 0 in integers."""
-        if (sums := self._sums.get(bits)) is None:
-            sums = self._sums[bits] = LineSums(self.polynomials, self._units, bits)
-        return sums
-
-    def count(self, counts: Sequence[int]) -> int:
-        """The length of a product of so many of each block."""
-        steps = (count * int(x.degree()) for count, (x, _) in zip(counts, self.polynomials, strict=True) if len(x))
-        return 1 + sum(steps)
-
-    @staticmethod
-    def order(x: Any, xbar: Any) -> Iterable[Masses]:
-        return zip(x.coeffs(), xbar.coeffs(), strict=True)
-
-
-class _Lattice(_Masses):
+class _Lattice(MassPolynomials):
     """Blocks whose ratios need more than one direction: a variable for each integer of the base."""
 
     def __init__(
@@ -337,7 +283,7 @@ def _count_cells(exponents: Sequence[Sequence[tuple[int, ...]]], counts: Sequenc
 
 
 @lru_cache(maxsize=1_024)
-def _lay_out(blocks: tuple[Block, ...]) -> _Line | _Lattice:
+def _lay_out(blocks: tuple[Block, ...]) -> LineBlocks | _Lattice:
     """How the blocks' ratios are written as monomials."""
     ratios = [[Fraction(x, xbar) for x, xbar in block.finite] for block in blocks]
     base = coprime_base(part for own in ratios for ratio in own for part in (ratio.numerator, ratio.denominator))
@@ -347,7 +293,7 @@ def _lay_out(blocks: tuple[Block, ...]) -> _Line | _Lattice:
     ]  # from the first outcome of the block: what counts for the order of the product
     direction = next((step for own in steps for step in own if any(step)), None)
     if direction is None:
-        return _Line(blocks, [[0] * len(own) for own in steps])
+        return _make_line(blocks, [[0] * len(own) for own in steps])
     common = gcd(*direction)
     unit = tuple(e // common for e in direction)
     if _power_product(base, unit) < 1:
@@ -357,7 +303,11 @@ def _lay_out(blocks: tuple[Block, ...]) -> _Line | _Lattice:
     if any(len(kept) < len(own) for kept, own in zip(along, places, strict=True)):
         return _Lattice(base, blocks, exponents)
     widest = gcd(*(t for own in along for t in own))
-    return _Line(blocks, [[t // widest for t in own] for own in along])
+    return _make_line(blocks, [[t // widest for t in own] for own in along])
+
+
+def _make_line(blocks: Sequence[Block], places: Sequence[Sequence[int]]) -> LineBlocks:
+    return LineBlocks([block.finite for block in blocks], places, [block.z for block in blocks])
 
 
 def coprime_base(numbers: Iterable[int]) -> tuple[int, ...]:

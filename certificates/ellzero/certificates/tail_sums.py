@@ -87,7 +87,7 @@ class _Factor(NamedTuple):
 class LineSums:
     """Multiplies tail sums, in integers if ``bits`` is 0, otherwise in balls of the precision that is set.
 
-    ``blocks`` are the masses of each block under x and under x̄, by place on the line, in units of 1/z.
+    ``blocks`` are the masses of each block under x and under x̄, by place on the line, in its own of the ``units``.
     """
 
     def __init__(self, blocks: Sequence[tuple[fmpz_poly, fmpz_poly]], units: Sequence[int], bits: int) -> None:
@@ -122,12 +122,67 @@ class LineSums:
         return arb_poly(coefficients) if self._bits else fmpz_poly(coefficients)
 
 
+class MassPolynomials:
+    """Multiplies the polynomials of masses, in integers."""
+
+    one: Any
+    polynomials: list[tuple[Any, Any]]
+
+    def multiply(self, counts: Sequence[int]) -> tuple[Any, Any]:
+        x, xbar = self.one, self.one
+        for count, (block_x, block_xbar) in zip(counts, self.polynomials, strict=True):
+            x, xbar = x * block_x**count, xbar * block_xbar**count
+        return x, xbar
+
+    def step(self, product: tuple[Any, Any], place: int) -> tuple[Any, Any]:
+        (x, xbar), (block_x, block_xbar) = product, self.polynomials[place]
+        return x * block_x, xbar * block_xbar
+
+    def measure_number(self, bits: int) -> int:
+        return bits // 8 + _NUMBER_BYTES
+
+
+class LineBlocks(MassPolynomials):
+    """Blocks whose ratios lie on a line: C/c^t with integers t ≥ 0 and c > 1. Regions are in the order of t."""
+
+    one = fmpz_poly([1])
+    bits_of_order = 0
+
+    def __init__(
+        self, blocks: Sequence[Sequence[tuple[int, int]]], places: Sequence[Sequence[int]], units: Sequence[int]
+    ) -> None:
+        """``blocks`` are the masses of each block under x and under x̄ in units of 1/z, ``places`` their exponents."""
+        self.polynomials = []
+        for block, own in zip(blocks, places, strict=True):
+            high = max(own, default=0)
+            x, xbar = ([0] * (high - min(own, default=0) + 1) for _ in range(2))
+            for place, (mass, mass_xbar) in zip(own, block, strict=True):
+                x[high - place] += mass
+                xbar[high - place] += mass_xbar
+            self.polynomials.append((fmpz_poly(x), fmpz_poly(xbar)))
+        self._units = units
+        self._sums: dict[int, LineSums] = {}
+
+    def sums(self, bits: int) -> LineSums:
+        """What multiplies tail sums, in balls of so many bits, or for 0 in integers."""
+        if (sums := self._sums.get(bits)) is None:
+            sums = self._sums[bits] = LineSums(self.polynomials, self._units, bits)
+        return sums
+
+    def count(self, counts: Sequence[int]) -> int:
+        """The length of a product of so many of each block."""
+        steps = (count * int(x.degree()) for count, (x, _) in zip(counts, self.polynomials, strict=True) if len(x))
+        return 1 + sum(steps)
+
+    @staticmethod
+    def order(x: Any, xbar: Any) -> Iterable[tuple[Mass, Mass]]:
+        return zip(x.coeffs(), xbar.coeffs(), strict=True)
+
+
 class LineProduct:
     """A product whose ratios lie on a line: ρ and ρ⁻¹ are found by bisection in its tail sums."""
 
-    def __init__(
-        self, find_sums: Callable[[int], TailSums], read: Callable[[], RegionStream], total: Number
-    ) -> None:
+    def __init__(self, find_sums: Callable[[int], TailSums], read: Callable[[], RegionStream], total: Number) -> None:
         """``find_sums`` gives the sums in balls of so many bits, or for 0 in integers; ``read`` all regions."""
         self._find_sums = find_sums
         self._read = read
@@ -150,8 +205,8 @@ class LineProduct:
     def answer(self, q: Fraction, question: Callable[[Mass, Mass], T], bits: int) -> T:
         """The question of ρ⁻¹(q), as numerator and denominator; its answer must not fall, or not rise, with ρ⁻¹(q).
 
-        Large products are enclosed, by more than ``bits``, the resolution of the question: where both ends have the same
-        answer, so has all that is between them. Otherwise it is answered in integers.
+        Large products are enclosed, more closely than ``bits``, the resolution of the question: where both ends have
+        the same answer, so has all that is between them. Otherwise it is answered in integers.
         """
         if self._total.bit_length() > max(_EXACT_BITS, 4 * bits):
             try:
@@ -178,7 +233,7 @@ def _subtract_from_one(point: arb) -> tuple[int, int]:
     mantissa, exponent = point.man_exp()
     unit = fmpz(1) << max(0, -int(exponent))
     value = mantissa << max(0, int(exponent))
-    return min(max(unit - value, fmpz(0)), unit), unit
+    return min(max(int(unit - value), 0), int(unit)), int(unit)
 
 
 def _sum_tails(masses: list[Any]) -> list[Any]:
