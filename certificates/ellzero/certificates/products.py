@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import comb, gcd, lcm, prod
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from flint import Ordering, fmpz_mpoly_ctx
 
@@ -81,6 +81,15 @@ class Block:
 
 Perturbation: TypeAlias = tuple[tuple[Block, int], ...]
 """What all changed coordinates show together: blocks, and how many coordinates show each."""
+
+
+class ProductSize(NamedTuple):
+    """At most how many regions a product has, the bits of its masses, and whether its ratios lie on a line."""
+
+    regions: int
+    bits: int
+    on_line: bool
+
 
 _FIRST_BITS = 64  # of the logarithms that order regions
 _KEPT_BYTES = 1 << 26  # of products: enough for two rows of a square of budgets of 100 by 100
@@ -181,6 +190,16 @@ def _lay_out_checked(perturbation: Perturbation) -> "LineBlocks | _Lattice":
     return layout
 
 
+def measure_product(perturbation: Perturbation) -> ProductSize:
+    """What decides how long a product takes, without multiplying anything. Raises if it would take gigabytes."""
+    perturbation = _simplify(perturbation)
+    layout = _lay_out_checked(perturbation)
+    counts, bits = [count for _, count in perturbation], _count_bits(perturbation)
+    if isinstance(layout, LineBlocks):
+        return ProductSize(layout.count(counts), bits, on_line=True)
+    return ProductSize(layout.count_closely(counts), bits, on_line=False)
+
+
 def _measure(arithmetic: _Arithmetic, perturbation: Perturbation, product: tuple[Any, Any]) -> int:
     """About how many bytes a product has."""
     return sum(map(len, product)) * arithmetic.measure_number(_count_bits(perturbation))
@@ -245,13 +264,17 @@ class _Lattice(MassPolynomials):
         Of a block with m ratios, n coordinates show one of C(n+m−1, m−1) choices. And as the exponents of all regions
         lie in a lattice of some rank, as many of them that are independent tell regions apart.
         """
-        choices = prod(
-            comb(count + len(own) - 1, count) for count, own in zip(counts, self._exponents, strict=True) if own
-        )
-        entries = sum(map(len, self._exponents)) * len(self._base)
-        if choices <= _FEW or entries > _MANY_EXPONENTS:
-            return choices
-        return min(choices, _count_cells(self._exponents, counts))
+        choices = self._count_choices(counts)
+        return choices if choices <= _FEW else self.count_closely(counts)
+
+    def count_closely(self, counts: Sequence[int]) -> int:
+        """`count`, which takes the first bound where it is small."""
+        choices, entries = self._count_choices(counts), sum(map(len, self._exponents)) * len(self._base)
+        return choices if entries > _MANY_EXPONENTS else min(choices, _count_cells(self._exponents, counts))
+
+    def _count_choices(self, counts: Sequence[int]) -> int:
+        pairs = zip(counts, self._exponents, strict=True)
+        return prod(comb(count + len(own) - 1, count) for count, own in pairs if own)
 
     def order(self, x: Any, xbar: Any) -> Iterable[Masses]:
         monomials = [tuple(map(int, monomial)) for monomial in x.monoms()]
