@@ -11,7 +11,7 @@ from oracles.families import cases
 
 from ellzero.certificates import Family, InvalidInput, Joint, Sparse
 from ellzero.certificates.families.base import Counts
-from ellzero.certificates.products import Block, Perturbation, Products, coprime_base
+from ellzero.certificates.products import Block, Perturbation, Products, coprime_base, measure_product
 
 
 def ratio(x: Fraction, xbar: Fraction) -> Fraction | None:
@@ -48,6 +48,22 @@ def test_regions_are_those_of_all_outcomes_in_descending_order(case: tuple[Famil
         assert all(first > second for first, second in pairwise(finite))
         assert merge(found) == merge(enumerated)
         assert len(found) == len(merge(enumerated)), "each ratio is one region"
+
+
+@given(cases())
+def test_the_size_of_a_product_bounds_its_regions(case: tuple[Family, Counts]) -> None:
+    for perturbation in case[0].list_perturbations(case[1]):
+        regions, bits, _ = measure_product(perturbation)
+        ordered, total = Products().regions(perturbation)
+        assert len([1 for x, xbar in ordered if x and xbar]) <= regions
+        assert int(total).bit_length() <= max(1, bits)
+
+
+def test_the_size_of_a_product_says_whether_ratios_lie_on_a_line() -> None:
+    sparse = Sparse("0.01", "0.6")
+    two = Joint(first=sparse, second=Sparse("0.003", "0.7"))
+    assert measure_product(sparse.list_perturbations((30, 20))[0])[::2] == (51, True)
+    assert measure_product(two.list_perturbations((20, 10, 15, 5))[0])[::2] == (31 * 21, False)
 
 
 def _choices(perturbation: Perturbation) -> list[tuple[tuple[Fraction, Fraction], ...]]:

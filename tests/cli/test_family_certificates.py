@@ -50,6 +50,12 @@ def test_thresholds_are_those_of_the_library_in_every_format(ellzero: Ellzero) -
     assert [row.split() for row in table[2:]] == [list(row.values()) for row in rows]
 
 
+def test_many_budgets_say_what_they_cost(ellzero: Ellzero, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ellzero.core.progress._WORTH_ANNOUNCING", 0.0001)
+    run = ellzero(f"thresholds {OPTIONS} --budget add=0:4,delete=0:4")
+    assert run.err.startswith("ellzero: 25 budgets: about 0 seconds")
+
+
 def test_a_threshold_that_no_p_exceeds_is_said_to_be_one(ellzero: Ellzero) -> None:
     run = ellzero("thresholds --family mask --m 0.6 --r 1,2 --digits 3")
     assert run.out.splitlines()[2:] == ["      1  0.900", "      2  1.000  (no p does)"]

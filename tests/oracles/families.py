@@ -20,6 +20,7 @@ from ellzero.certificates import (
     Total,
 )
 from ellzero.certificates.families.base import Counts
+from ellzero.certificates.products import Block, Perturbation
 
 
 @st.composite
@@ -104,6 +105,27 @@ def budgets(draw: st.DrawFn, family: Family, total: int = 4) -> Counts:
         if most is None or counts[axis] < most:
             counts[axis] += 1
     return tuple(counts)
+
+
+@st.composite
+def line_perturbations(draw: st.DrawFn, most: int = 6) -> Perturbation:
+    """Blocks whose ratios lie on a line, C·c^t with a C for each block, some with outcomes of ratio 0 and ∞."""
+    c = Fraction(draw(st.integers(3, 9)), draw(st.integers(1, 2)))
+    return tuple((draw(_line_blocks(c)), draw(st.integers(1, most))) for _ in range(draw(st.integers(1, 3))))
+
+
+@st.composite
+def _line_blocks(draw: st.DrawFn, c: Fraction) -> Block:
+    largest = draw(st.sampled_from([4, 2**20, 2**120]))  # with the last, few changes need thousands of bits
+    places = draw(st.dictionaries(st.integers(0, 4), st.integers(1, largest), min_size=1, max_size=4))
+    stretch = draw(st.sampled_from([1, 1, 2]))
+    under_x = {t: mass * c ** (stretch * t) for t, mass in places.items()}
+    x, xbar = sum(under_x.values()), sum(places.values())
+    kept_x, kept_xbar = (
+        draw(st.sampled_from([Fraction(1), Fraction(1), Fraction(9, 10), Fraction(1, 3)])) for _ in "xx"
+    )
+    outcomes = [(kept_x * under_x[t] / x, kept_xbar * Fraction(mass, xbar)) for t, mass in places.items()]
+    return Block([*outcomes, (1 - kept_x, Fraction(0)), (Fraction(0), 1 - kept_xbar)])
 
 
 @st.composite

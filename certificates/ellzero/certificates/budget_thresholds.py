@@ -5,20 +5,21 @@ other questions: 1/(k+1) keeps a class among the first k, 1 − ε keeps a confo
 what is rounded goes up.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from math import inf, nextafter, prod
 from typing import Literal, TypeVar
 
-from ellzero.certificates import exact_thresholds, neyman_pearson
+from ellzero.certificates import exact_thresholds
 from ellzero.certificates._balls import Undecided, ball, decide, sign
 from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
 from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.lee2019 import paper_threshold
-from ellzero.certificates.neyman_pearson import Mass, Region
+from ellzero.certificates.neyman_pearson import Mass, Region, divide, rho_inverse_parts
 from ellzero.certificates.products import Perturbation, Products
-from ellzero.certificates.rounding import Ceiling, Row
+from ellzero.certificates.rounding import DOUBLE_BITS, Ceiling, Row
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import (
     RationalLike,
@@ -31,6 +32,7 @@ from ellzero.core.numbers import (
 
 Method = Literal["engine", "paper"]
 B = TypeVar("B", bound=Budget)
+T = TypeVar("T")
 
 HALF = Fraction(1, 2)
 _LEAST_BITS, _MOST_BITS = 64, 512
@@ -44,7 +46,7 @@ def regions(family: Family, budget: Budget) -> Iterator[Region]:
     ordered = list(family.ordered_regions(read_counts(family, budget), Products()))
     if len(ordered) != 1:
         raise InvalidInput("family", "one whose budget can be spent in a single way", family)
-    return (Region(int(x), int(xbar)) for x, xbar in ordered[0][0])
+    return (Region(int(x), int(xbar)) for x, xbar in ordered[0].regions)
 
 
 def rho(family: Family, budget: Budget, p: RationalLike) -> Fraction:
@@ -119,37 +121,44 @@ def min_p(family: Family, budget: Budget, q: RationalLike = HALF) -> float:
 
 def rho_of_counts(family: Family, counts: Counts, p: Fraction, products: Products) -> Fraction:
     """`rho` for a budget that was read before."""
-    return min(neyman_pearson.rho(*ordered, p) for ordered in family.ordered_regions(counts, products))
+    return min(ordered.rho(p) for ordered in family.ordered_regions(counts, products))
 
 
 def exceeds(family: Family, counts: Counts, p: Fraction, q: Fraction, products: Products) -> bool:
     """p > ρ⁻¹(q), for a budget that was read before, without reducing ρ⁻¹(q): that may take longer than the rest."""
-    parts = _inverse_parts(family, counts, q, products)
-    return all(p.numerator * denominator > numerator * p.denominator for numerator, denominator in parts)
+
+    def is_below(numerator: Mass, denominator: Mass) -> bool:
+        return bool(p.numerator * denominator > numerator * p.denominator)
+
+    return all(_answer(family, counts, q, is_below, DOUBLE_BITS, products))
 
 
 def round_up(family: Family, counts: Counts, q: Fraction, digits: int, products: Products) -> Decimal:
     """`threshold` for a budget that was read before."""
     scale = 10**digits
-    parts = _inverse_parts(family, counts, q, products)
-    return scaled_decimal(int(max(-(-numerator * scale // denominator) for numerator, denominator in parts)), digits)
+
+    def ceiling(numerator: Mass, denominator: Mass) -> int:
+        return int(-(-numerator * scale // denominator))
+
+    return scaled_decimal(max(_answer(family, counts, q, ceiling, scale.bit_length(), products)), digits)
 
 
 def min_p_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> float:
     """`min_p` for a budget that was read before."""
-    return max(least_double_above(int(n), int(d)) for n, d in _inverse_parts(family, counts, q, products))
+    return max(_answer(family, counts, q, least_double_above, DOUBLE_BITS, products))
 
 
 def row_of_counts(family: Family, counts: Counts, q: Fraction, digits: int, products: Products) -> Row:
     """`threshold` and `min_p` for a budget that was read before, and whether the threshold is ρ⁻¹(q) exactly."""
-    return _round_row(_inverse_parts(family, counts, q, products), digits)
+    # Nothing in a row falls as ρ⁻¹(q) grows: of equal ceilings, those that are exact are the largest.
+    return max(_answer(family, counts, q, partial(_make_row, digits), _row_bits(digits), products))
 
 
 def row_by_product(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
     """`row_of_counts` by the general product of the blocks alone: to check rows that were computed otherwise."""
     products = Products()
     ordered = (products.regions(perturbation) for perturbation in family.perturbations(counts))
-    return _round_row((neyman_pearson.rho_inverse_parts(*each, q) for each in ordered), digits)
+    return max(_make_row(digits, *rho_inverse_parts(*each, q)) for each in ordered)
 
 
 def row_at_saturation(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
@@ -187,26 +196,29 @@ def _common_mass_exceeds(perturbation: Perturbation, q: Fraction) -> bool:
 
 def inverse_of_counts(family: Family, counts: Counts, q: Fraction, products: Products) -> Fraction:
     """`rho_inverse` for a budget that was read before."""
-    return max(neyman_pearson.rho_inverse(*ordered, q) for ordered in family.ordered_regions(counts, products))
+    return max(divide(*ordered.inverse_parts(q)) for ordered in family.ordered_regions(counts, products))
 
 
-def _inverse_parts(family: Family, counts: Counts, q: Fraction, products: Products) -> Iterator[tuple[Mass, Mass]]:
-    return (neyman_pearson.rho_inverse_parts(*ordered, q) for ordered in family.ordered_regions(counts, products))
+def _answer(
+    family: Family, counts: Counts, q: Fraction, question: Callable[[Mass, Mass], T], bits: int, products: Products
+) -> Iterator[T]:
+    """What the question, whose resolution is so many bits, says of ρ⁻¹(q) for each way to spend the budget."""
+    return (ordered.answer(q, question, bits) for ordered in family.ordered_regions(counts, products))
 
 
-def _round_row(parts: Iterable[tuple[Mass, Mass]], digits: int) -> Row:
-    """The row of the largest of these fractions."""
-    scale = 10**digits
-    ceilings, doubles = [], []
-    for numerator, denominator in parts:
-        units, rest = divmod(-numerator * scale, denominator)
-        ceilings.append((-int(units), rest == 0))  # of equal ceilings, those that are exact are the largest ρ⁻¹(q)
-        doubles.append(least_double_above(int(numerator), int(denominator)))
-    return Row(Ceiling(*max(ceilings)), max(doubles))
+def _make_row(digits: int, numerator: Mass, denominator: Mass) -> Row:
+    units, rest = divmod(-numerator * 10**digits, denominator)
+    return Row(Ceiling(-int(units), rest == 0), least_double_above(numerator, denominator))
 
 
-def least_double_above(numerator: int, denominator: int) -> float:
+def _row_bits(digits: int) -> int:
+    bits: int = (10**digits).bit_length()
+    return max(bits, DOUBLE_BITS)
+
+
+def least_double_above(numerator: Mass, denominator: Mass) -> float:
     """The least double above a fraction in [0, 1], which need not be reduced; infinite for 1."""
+    numerator, denominator = int(numerator), int(denominator)
     if numerator == denominator:
         return inf
     nearest = numerator / denominator  # of integers of any size: the nearest double

@@ -12,7 +12,6 @@ from functools import cache
 from math import inf, nextafter
 from typing import TypeAlias
 
-from ellzero.certificates import neyman_pearson
 from ellzero.certificates.binomial_tails import SuccessProbability, compare_tail
 from ellzero.certificates.budget_thresholds import HALF, exceeds, exceeds_at_one, inverse_of_counts
 from ellzero.certificates.confidence_sequence import anytime_lower_bound, anytime_radius, excludes
@@ -213,10 +212,10 @@ def _beats(
     family: Family, counts: Counts, p: Fraction, shares: Sequence[tuple[int, Fraction]], products: Products
 ) -> bool:
     """Whether for each perturbation some rule shows that the class stays ahead: ρ(p) > (1 − ρ(1−s))/j."""
-    for regions, total in family.ordered_regions(counts, products):
-        ordered = list(regions)
-        least = neyman_pearson.rho(ordered, total, p)
-        if not any(j * least > 1 - neyman_pearson.rho(ordered, total, 1 - share) for j, share in shares):
+    for regions in family.ordered_regions(counts, products):
+        ordered = regions.listed()
+        least = ordered.rho(p)
+        if not any(j * least > 1 - ordered.rho(1 - share) for j, share in shares):
             return False
     return True
 

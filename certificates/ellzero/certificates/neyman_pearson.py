@@ -13,16 +13,17 @@ to define its regions; docs/mathematics.md has the proof.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
 from numbers import Rational
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_probability
 
+T = TypeVar("T")
 Mass: TypeAlias = int | Fraction
 
 
@@ -46,7 +47,7 @@ def rho(regions: Iterable[tuple[Mass, Mass]], total: Mass, p: Fraction) -> Fract
     for x, xbar in regions:
         mass = x * unit
         if mass >= missing:
-            return _divide(xbar_mass * mass + xbar * missing, mass * total) if missing else _divide(xbar_mass, total)
+            return divide(xbar_mass * mass + xbar * missing, mass * total) if missing else divide(xbar_mass, total)
         missing -= mass
         xbar_mass += xbar
     raise InvalidInput("regions", "masses under x that sum to the total", xbar_mass)
@@ -54,7 +55,7 @@ def rho(regions: Iterable[tuple[Mass, Mass]], total: Mass, p: Fraction) -> Fract
 
 def rho_inverse(regions: Iterable[tuple[Mass, Mass]], total: Mass, q: Fraction) -> Fraction:
     """ρ⁻¹(q) = sup{p : ρ(p) ≤ q} from regions in descending order of ratio. Exact, streaming as `rho`."""
-    return _divide(*rho_inverse_parts(regions, total, q))
+    return divide(*rho_inverse_parts(regions, total, q))
 
 
 def rho_inverse_parts(regions: Iterable[tuple[Mass, Mass]], total: Mass, q: Fraction) -> tuple[Mass, Mass]:
@@ -70,11 +71,32 @@ def rho_inverse_parts(regions: Iterable[tuple[Mass, Mass]], total: Mass, q: Frac
     return x_mass, total
 
 
-def _divide(numerator: Mass, denominator: Mass) -> Fraction:
+def divide(numerator: Mass, denominator: Mass) -> Fraction:
     """As a Fraction of ints; masses may be integers of GMP or FLINT."""
     if isinstance(numerator, Fraction) or isinstance(denominator, Fraction):
         return Fraction(numerator) / Fraction(denominator)
     return Fraction(int(numerator), int(denominator))
+
+
+class RegionStream(NamedTuple):
+    """Regions in descending order of ratio, which are read one after the other, and their total."""
+
+    regions: Iterable[tuple[Mass, Mass]]
+    total: Mass
+
+    def listed(self) -> "RegionStream":
+        """The same regions, to be read more than once."""
+        return RegionStream(list(self.regions), self.total)
+
+    def rho(self, p: Fraction) -> Fraction:
+        return rho(self.regions, self.total, p)
+
+    def inverse_parts(self, q: Fraction) -> tuple[Mass, Mass]:
+        return rho_inverse_parts(self.regions, self.total, q)
+
+    def answer(self, q: Fraction, question: Callable[[Mass, Mass], T], bits: int) -> T:
+        """The question of ρ⁻¹(q), as numerator and denominator, answered in integers, whatever its resolution is."""
+        return question(*self.inverse_parts(q))
 
 
 @dataclass(frozen=True)

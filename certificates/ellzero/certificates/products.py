@@ -9,8 +9,9 @@ region. The product is a product of polynomials:
 * Outcomes of ratio 0 or ∞ stay out of the product. A product with a factor of ratio ∞ and none of ratio 0 has no
   x̄-mass, so that its x-mass is all that the finite ratios leave over; the same for ratio 0 with x and x̄ exchanged.
 * Regions are ordered **after** the product: the product of two ordered lists has no order of its own. Where the
-  exponents lie on a line, the order is that of its points. Otherwise integers that approximate the logarithms decide
-  where their error allows it, with more bits where it does not; different exponents are never equal ratios.
+  exponents lie on a line, the order is that of its points, and `tail_sums` finds ρ without walking them. Otherwise
+  integers that approximate the logarithms decide where their error allows it, with more bits where it does not;
+  different exponents are never equal ratios.
 """
 
 from collections import OrderedDict
@@ -19,17 +20,19 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import comb, gcd, lcm, prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from flint import Ordering, fmpz_mpoly_ctx, fmpz_poly
+from flint import Ordering, fmpz_mpoly_ctx
 
 from ellzero.certificates._balls import arb, bounds, fmpz, precision
-from ellzero.certificates.neyman_pearson import Mass, Region, sort_descending
+from ellzero.certificates.neyman_pearson import Mass, Region, RegionStream, sort_descending
+from ellzero.certificates.tail_sums import LineBlocks, LineProduct, MassPolynomials, TailSums
 from ellzero.core.cancellation import check_cancelled
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_probability
 
 Masses: TypeAlias = tuple[Mass, Mass]
+OrderedRegions: TypeAlias = RegionStream | LineProduct
 
 
 class Block:
@@ -62,9 +65,9 @@ class Block:
         return f"Block({[(str(x), str(xbar)) for x, xbar in self.outcomes]})"
 
     @property
-    def ordered(self) -> tuple[Iterator[Masses], int]:
+    def ordered(self) -> RegionStream:
         """Its regions in descending order of ratio, and their total: what a product of one coordinate has."""
-        return iter(self._ordered), self.z
+        return RegionStream(self._ordered, self.z)
 
     @cached_property
     def _ordered(self) -> list[Region]:
@@ -79,6 +82,15 @@ class Block:
 Perturbation: TypeAlias = tuple[tuple[Block, int], ...]
 """What all changed coordinates show together: blocks, and how many coordinates show each."""
 
+
+class ProductSize(NamedTuple):
+    """At most how many regions a product has, the bits of its masses, and whether its ratios lie on a line."""
+
+    regions: int
+    bits: int
+    on_line: bool
+
+
 _FIRST_BITS = 64  # of the logarithms that order regions
 _KEPT_BYTES = 1 << 26  # of products: enough for two rows of a square of budgets of 100 by 100
 _MOST_BITS = 1 << 32  # of a product: half a gigabyte, and about ten seconds
@@ -87,64 +99,115 @@ _POWERS = 16  # numbers as long as the total, and the work on them
 _FEW = 1_000  # regions
 _MANY_EXPONENTS = 10_000
 _MOST_RATIOS = 4_096  # whose factors are looked for
-_INTEGER_BYTES = 32  # of an integer in a polynomial, besides its digits
+
+
+class _Arithmetic(Protocol):
+    """What multiplies blocks: their masses, or sums of them."""
+
+    def multiply(self, counts: Sequence[int]) -> tuple[Any, Any]:
+        """The polynomials under x and under x̄ of so many of each block."""
+
+    def step(self, product: Any, place: int) -> tuple[Any, Any]:
+        """The polynomials with one more of the block at this place."""
+
+    def measure_number(self, bits: int) -> int:
+        """About how many bytes a coefficient has, if the total has so many bits."""
 
 
 class Products:
-    """Products of blocks, in integers. Keeps the last ones, so that a product that has one coordinate more than one of
-    them costs a single multiplication: walk budgets in their order."""
+    """Products of blocks. Keeps the last ones, so that a product that has one coordinate more than one of them costs a
+    single multiplication: walk budgets in their order."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Perturbation, tuple[Any, Any]] = OrderedDict()
+        self._kept: OrderedDict[tuple[_Arithmetic, Perturbation], tuple[Any, Any]] = OrderedDict()
         self._bytes = 0
 
-    def regions(self, perturbation: Perturbation) -> tuple[Iterator[Masses], int]:
-        """The regions in descending order of ratio, and their total, in one integer unit."""
-        perturbation = tuple((block, count) for block, count in perturbation if count and not block.is_flat)
+    def order(self, perturbation: Perturbation) -> OrderedRegions:
+        """The regions in descending order of ratio: to be searched if ratios lie on a line, otherwise to be read."""
+        perturbation = _simplify(perturbation)
         if len(perturbation) == 1 and perturbation[0][1] == 1:
             return perturbation[0][0].ordered
-        bits, changes = _count_bits(perturbation), sum(count for _, count in perturbation)
-        check_size(bits, _POWERS, changes)
-        if sum(len(block.finite) for block, _ in perturbation) > _MOST_RATIOS:
-            allowed = f"of coordinates whose kinds show at most {_MOST_RATIOS:,} outcomes together"
-            raise InvalidInput("budget", allowed, changes)
-        layout = _lay_out(tuple(block for block, _ in perturbation))
-        check_size(bits + layout.bits_of_order, layout.count([count for _, count in perturbation]), changes)
-        total: Any = prod((fmpz(block.z) ** count for block, count in perturbation), start=fmpz(1))
+        layout, total = _lay_out_checked(perturbation), _multiply_units(perturbation)
+        if isinstance(layout, LineBlocks):
+            line = layout
+            return LineProduct(
+                lambda bits: TailSums(*self._multiply(line.sums(bits), perturbation)),
+                lambda: self._read(line, perturbation, total),
+                total,
+            )
+        return self._read(layout, perturbation, total)
+
+    def regions(self, perturbation: Perturbation) -> RegionStream:
+        """The regions in descending order of ratio, each with its masses, whatever the ratios are."""
+        perturbation = _simplify(perturbation)
+        if len(perturbation) == 1 and perturbation[0][1] == 1:
+            return perturbation[0][0].ordered
+        return self._read(_lay_out_checked(perturbation), perturbation, _multiply_units(perturbation))
+
+    def _read(self, layout: "LineBlocks | _Lattice", perturbation: Perturbation, total: Any) -> RegionStream:
         x, xbar = self._multiply(layout, perturbation)
-        return _with_ends(layout.order(x, xbar), perturbation, total), total
+        return RegionStream(_with_ends(layout.order(x, xbar), perturbation, total), total)
 
-    def _multiply(self, layout: "_Line | _Lattice", perturbation: Perturbation) -> tuple[Any, Any]:
-        """The polynomials of the masses under x and under x̄."""
-        known = self._kept.get(perturbation)
-        if known is None:
+    def _multiply(self, arithmetic: _Arithmetic, perturbation: Perturbation) -> tuple[Any, Any]:
+        """The product by an arithmetic of the blocks of this perturbation."""
+        key = arithmetic, perturbation
+        product = self._kept.get(key)
+        if product is None:
             check_cancelled()
-            known = self._make(layout, perturbation)
-            self._kept[perturbation] = known
-            self._bytes += _measure(perturbation, known)
+            product = self._make(arithmetic, perturbation)
+            self._kept[key] = product
+            self._bytes += _measure(*key, product)
             while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
-                self._bytes -= _measure(*self._kept.popitem(last=False))
+                oldest, dropped = self._kept.popitem(last=False)
+                self._bytes -= _measure(*oldest, dropped)
         else:
-            self._kept.move_to_end(perturbation)
-        return known
+            self._kept.move_to_end(key)
+        return product
 
-    def _make(self, layout: "_Line | _Lattice", perturbation: Perturbation) -> tuple[Any, Any]:
+    def _make(self, arithmetic: _Arithmetic, perturbation: Perturbation) -> tuple[Any, Any]:
         for place, (block, count) in enumerate(perturbation):
             if count > 1:
                 before = (*perturbation[:place], (block, count - 1), *perturbation[place + 1 :])
-                if (known := self._kept.get(before)) is not None:
-                    step_x, step_xbar = layout.polynomials[place]
-                    return known[0] * step_x, known[1] * step_xbar
-        x: Any = layout.one
-        xbar: Any = layout.one
-        for (_, count), (block_x, block_xbar) in zip(perturbation, layout.polynomials, strict=True):
-            x, xbar = x * block_x**count, xbar * block_xbar**count
-        return x, xbar
+                if (product := self._kept.get((arithmetic, before))) is not None:
+                    return arithmetic.step(product, place)
+        return arithmetic.multiply([count for _, count in perturbation])
 
 
-def _measure(perturbation: Perturbation, polynomials: tuple[Any, Any]) -> int:
-    """About how many bytes the polynomials of a product have: their integers add up to its total."""
-    return sum(map(len, polynomials)) * (_count_bits(perturbation) // 8 + _INTEGER_BYTES)
+def _simplify(perturbation: Perturbation) -> Perturbation:
+    """Without blocks that show nothing."""
+    return tuple((block, count) for block, count in perturbation if count and not block.is_flat)
+
+
+def _lay_out_checked(perturbation: Perturbation) -> "LineBlocks | _Lattice":
+    """How the ratios are written as monomials. Raises if the product would take gigabytes."""
+    bits, changes = _count_bits(perturbation), sum(count for _, count in perturbation)
+    check_size(bits, _POWERS, changes)
+    if sum(len(block.finite) for block, _ in perturbation) > _MOST_RATIOS:
+        allowed = f"of coordinates whose kinds show at most {_MOST_RATIOS:,} outcomes together"
+        raise InvalidInput("budget", allowed, changes)
+    layout = _lay_out(tuple(block for block, _ in perturbation))
+    check_size(bits + layout.bits_of_order, layout.count([count for _, count in perturbation]), changes)
+    return layout
+
+
+def measure_product(perturbation: Perturbation) -> ProductSize:
+    """What decides how long a product takes, without multiplying anything. Raises if it would take gigabytes."""
+    perturbation = _simplify(perturbation)
+    layout = _lay_out_checked(perturbation)
+    counts, bits = [count for _, count in perturbation], _count_bits(perturbation)
+    if isinstance(layout, LineBlocks):
+        return ProductSize(layout.count(counts), bits, on_line=True)
+    return ProductSize(layout.count_closely(counts), bits, on_line=False)
+
+
+def _measure(arithmetic: _Arithmetic, perturbation: Perturbation, product: tuple[Any, Any]) -> int:
+    """About how many bytes a product has."""
+    return sum(map(len, product)) * arithmetic.measure_number(_count_bits(perturbation))
+
+
+def _multiply_units(perturbation: Perturbation) -> Any:
+    """The total of a product."""
+    return prod((fmpz(block.z) ** count for block, count in perturbation), start=fmpz(1))
 
 
 def _count_bits(perturbation: Perturbation) -> int:
@@ -173,33 +236,7 @@ def _multiply_sums(perturbation: Perturbation, side: int) -> Any:
     return prod(powers, start=fmpz(1))
 
 
-class _Line:
-    """Blocks whose ratios lie on a line: C·c^t with integers t and c > 1. Regions are in the order of t."""
-
-    one = fmpz_poly([1])
-    bits_of_order = 0
-
-    def __init__(self, blocks: Sequence[Block], places: Sequence[Sequence[int]]) -> None:
-        self.polynomials: list[tuple[Any, Any]] = []
-        for block, own in zip(blocks, places, strict=True):
-            low = min(own, default=0)
-            x, xbar = ([0] * (max(own, default=0) - low + 1) for _ in range(2))
-            for t, (mass, mass_xbar) in zip(own, block.finite, strict=True):
-                x[t - low] += mass
-                xbar[t - low] += mass_xbar
-            self.polynomials.append((fmpz_poly(x), fmpz_poly(xbar)))
-
-    def count(self, counts: Sequence[int]) -> int:
-        """The length of a product of so many of each block."""
-        steps = (count * int(x.degree()) for count, (x, _) in zip(counts, self.polynomials, strict=True) if len(x))
-        return 1 + sum(steps)
-
-    @staticmethod
-    def order(x: Any, xbar: Any) -> Iterable[Masses]:
-        return zip(reversed(x.coeffs()), reversed(xbar.coeffs()), strict=True)
-
-
-class _Lattice:
+class _Lattice(MassPolynomials):
     """Blocks whose ratios need more than one direction: a variable for each integer of the base."""
 
     def __init__(
@@ -210,7 +247,7 @@ class _Lattice:
         self._exponents = exponents
         context = fmpz_mpoly_ctx.get([f"g{place}" for place in range(len(base))], Ordering.lex)
         self.one = context.from_dict({(0,) * len(base): 1})
-        self.polynomials: list[tuple[Any, Any]] = []
+        self.polynomials = []
         for block, own in zip(blocks, exponents, strict=True):
             low = [min(column) for column in zip(*own, strict=True)]  # shifts all ratios of the product alike
             x: dict[tuple[int, ...], int] = {}
@@ -227,13 +264,17 @@ class _Lattice:
         Of a block with m ratios, n coordinates show one of C(n+m−1, m−1) choices. And as the exponents of all regions
         lie in a lattice of some rank, as many of them that are independent tell regions apart.
         """
-        choices = prod(
-            comb(count + len(own) - 1, count) for count, own in zip(counts, self._exponents, strict=True) if own
-        )
-        entries = sum(map(len, self._exponents)) * len(self._base)
-        if choices <= _FEW or entries > _MANY_EXPONENTS:
-            return choices
-        return min(choices, _count_cells(self._exponents, counts))
+        choices = self._count_choices(counts)
+        return choices if choices <= _FEW else self.count_closely(counts)
+
+    def count_closely(self, counts: Sequence[int]) -> int:
+        """`count`, which takes the first bound where it is small."""
+        choices, entries = self._count_choices(counts), sum(map(len, self._exponents)) * len(self._base)
+        return choices if entries > _MANY_EXPONENTS else min(choices, _count_cells(self._exponents, counts))
+
+    def _count_choices(self, counts: Sequence[int]) -> int:
+        pairs = zip(counts, self._exponents, strict=True)
+        return prod(comb(count + len(own) - 1, count) for count, own in pairs if own)
 
     def order(self, x: Any, xbar: Any) -> Iterable[Masses]:
         monomials = [tuple(map(int, monomial)) for monomial in x.monoms()]
@@ -265,7 +306,7 @@ def _count_cells(exponents: Sequence[Sequence[tuple[int, ...]]], counts: Sequenc
 
 
 @lru_cache(maxsize=1_024)
-def _lay_out(blocks: tuple[Block, ...]) -> _Line | _Lattice:
+def _lay_out(blocks: tuple[Block, ...]) -> LineBlocks | _Lattice:
     """How the blocks' ratios are written as monomials."""
     ratios = [[Fraction(x, xbar) for x, xbar in block.finite] for block in blocks]
     base = coprime_base(part for own in ratios for ratio in own for part in (ratio.numerator, ratio.denominator))
@@ -275,7 +316,7 @@ def _lay_out(blocks: tuple[Block, ...]) -> _Line | _Lattice:
     ]  # from the first outcome of the block: what counts for the order of the product
     direction = next((step for own in steps for step in own if any(step)), None)
     if direction is None:
-        return _Line(blocks, [[0] * len(own) for own in steps])
+        return _make_line(blocks, [[0] * len(own) for own in steps])
     common = gcd(*direction)
     unit = tuple(e // common for e in direction)
     if _power_product(base, unit) < 1:
@@ -285,7 +326,11 @@ def _lay_out(blocks: tuple[Block, ...]) -> _Line | _Lattice:
     if any(len(kept) < len(own) for kept, own in zip(along, places, strict=True)):
         return _Lattice(base, blocks, exponents)
     widest = gcd(*(t for own in along for t in own))
-    return _Line(blocks, [[t // widest for t in own] for own in along])
+    return _make_line(blocks, [[t // widest for t in own] for own in along])
+
+
+def _make_line(blocks: Sequence[Block], places: Sequence[Sequence[int]]) -> LineBlocks:
+    return LineBlocks([block.finite for block in blocks], places, [block.z for block in blocks])
 
 
 def coprime_base(numbers: Iterable[int]) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """What ``ellzero thresholds``, ``radius`` and ``plan`` print where a budget is not just a radius of discrete noise."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import isinf
@@ -12,7 +12,7 @@ import click
 from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, round_up, row_of_counts
 from ellzero.certificates.certified_budgets import CertifiedBudgets, certified, certified_from_votes
 from ellzero.certificates.families.base import Budget, Counts, Family
-from ellzero.certificates.products import Products
+from ellzero.certificates.products import Products, measure_product
 from ellzero.certificates.sample_size import plan
 from ellzero.certificates.votes import Votes, lower_bound
 from ellzero.cli.family_options import format_counts
@@ -21,8 +21,11 @@ from ellzero.core.numbers import read_probability, scaled_decimal
 from ellzero.core.progress import announce, track
 from ellzero.core.text import count_noun
 
-# Of sparse bits on one core; only to announce long work.
-_SECONDS_A_BUDGET, _SECONDS_A_CHANGE = 2e-5, 1e-6
+# On one core of a machine of 2026; only to announce long work.
+_SECONDS_A_BUDGET = 4e-5
+_SECONDS_A_REGION_ON_A_LINE = 1.4e-7
+_SECONDS_A_REGION, _SECONDS_A_REGION_BIT = 2.3e-6, 6e-10
+_BUDGETS_MEASURED = 20
 
 
 class BudgetLine(NamedTuple):
@@ -33,10 +36,23 @@ class BudgetLine(NamedTuple):
     min_p: float | None
 
 
+def estimate_seconds(family: Family, budgets: Sequence[Counts]) -> float:
+    """About how long the thresholds of these budgets take, if each is a step from one before: from some of them."""
+    some = budgets[:: len(budgets) // _BUDGETS_MEASURED + 1]
+    return len(budgets) * sum(_estimate_budget(family, counts) for counts in some) / max(1, len(some))
+
+
+def _estimate_budget(family: Family, counts: Counts) -> float:
+    ways = family.list_perturbations(counts)
+    regions, bits, on_line = measure_product(ways[-1])
+    each = _SECONDS_A_REGION_ON_A_LINE if on_line else _SECONDS_A_REGION + bits * _SECONDS_A_REGION_BIT
+    return len(ways) * (_SECONDS_A_BUDGET + regions * each)
+
+
 def compute_budget_lines(family: Family, budgets: list[Counts], q: str, digits: int) -> Iterator[BudgetLine]:
     """ρ⁻¹(q) of each budget as it is computed."""
     target = read_probability(q, "q")
-    seconds = sum(_SECONDS_A_BUDGET + _SECONDS_A_CHANGE * sum(counts) for counts in budgets)
+    seconds = estimate_seconds(family, budgets)
     announce(count_noun(len(budgets), "budget"), seconds)
     tracked = track(budgets, len(budgets), "budgets", seconds, streaming=True)
     return _compute_lines(family, tracked, target, digits)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, ClassVar, TypeAlias
 
-from ellzero.certificates.products import Block, Masses, Perturbation, Products
+from ellzero.certificates.products import Block, OrderedRegions, Perturbation, Products
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer, read_shortest
 
@@ -63,10 +63,10 @@ class Family(ABC):
         All ways to spend the budget of which any may be the worst: one, unless kinds of coordinate share a budget.
         """
 
-    def ordered_regions(self, counts: Counts, products: Products) -> Iterator[tuple[Iterable[Masses], int]]:
-        """For each perturbation its regions in descending order of likelihood ratio, and their total."""
+    def ordered_regions(self, counts: Counts, products: Products) -> Iterator[OrderedRegions]:
+        """For each perturbation its regions in descending order of likelihood ratio."""
         for perturbation in self.list_perturbations(counts):
-            yield products.regions(perturbation)
+            yield products.order(perturbation)
 
     def list_perturbations(self, counts: Counts) -> list[Perturbation]:
         """All perturbations, without kinds that do not change. Raises if they are too many to certify each."""

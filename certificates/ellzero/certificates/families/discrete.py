@@ -9,7 +9,7 @@ t = #(noisy coordinates equal to x) − #(equal to x̄) the likelihood ratio is 
 with the integers a, m, b, z of `Weights`. 2r+1 regions, whatever d is (docs/mathematics.md).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,8 @@ from typing import ClassVar, NamedTuple
 
 from ellzero.certificates._integers import divexact, mpz
 from ellzero.certificates.families.base import Counts, SingleBlock, read_parameter
-from ellzero.certificates.products import Block, Masses, Products, check_size
+from ellzero.certificates.neyman_pearson import RegionStream
+from ellzero.certificates.products import Block, OrderedRegions, Products, check_size
 from ellzero.core.cancellation import EXACT_STEPS, check_cancelled
 from ellzero.core.numbers import RationalLike, read_integer
 
@@ -94,16 +95,17 @@ class Discrete(SingleBlock):
         common = gcd(a, b)  # divides m as well, a multiple of b
         return Weights(a // common, m // common, b // common, (a + m + b) // common)
 
-    def ordered_regions(self, counts: Counts, products: Products) -> Iterator[tuple[Iterable[Masses], int]]:
+    def ordered_regions(self, counts: Counts, products: Products) -> Iterator[OrderedRegions]:
         """Streamed by a recurrence instead of multiplied: nothing is kept, however large r is."""
         (r,) = counts
         if self.is_flat:
-            yield [(1, 1)], 1
+            yield RegionStream([(1, 1)], 1)
             return
         weights = self.weights.descending
         check_size(r * weights.z.bit_length(), 1, r)
         under_xbar = _stream_masses(weights._replace(a=weights.b, b=weights.a), r)
-        yield zip(_stream_masses(weights, r), under_xbar, strict=True), int(mpz(weights.z) ** r)
+        regions = zip(_stream_masses(weights, r), under_xbar, strict=True)
+        yield RegionStream(regions, int(mpz(weights.z) ** r))
 
     @cached_property
     def block(self) -> Block:
