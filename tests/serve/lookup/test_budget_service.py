@@ -52,7 +52,7 @@ def test_a_query_and_json_ask_for_the_same(client: TestClient, query: str, descr
     assert answer["certified"] == (list(expected) if isinstance(expected, tuple) else expected)
     assert answer == post(client, "/v1/radius", family=description, limits=limits, p="0.99")
     assert answer["family"] == family.describe()
-    source = "table" if family.name in ("discrete", "sparse") else "computed"  # what the table that ships has
+    source = "table" if family.name in {"discrete", "sparse"} else "computed"  # what the bundled table has
     assert (answer["source"], answer["top_k"], answer["p"]) == (source, 1, "0.99")
 
 

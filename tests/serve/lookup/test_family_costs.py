@@ -1,5 +1,6 @@
 """Estimates follow what the work depends on: what is certified, not what is asked about."""
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import inf, isfinite
 
@@ -7,7 +8,23 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from oracles.families import families
 
-from ellzero.certificates import Ablation, Family, Joint, Mask, RegionList, Sparse, SparseLevels, Total, certified
+from ellzero.certificates import (
+    Ablation,
+    Discrete,
+    Family,
+    Grouped,
+    Joint,
+    Mask,
+    RegionList,
+    Sparse,
+    SparseLevels,
+    Total,
+    certified,
+)
+from ellzero.certificates.products import Perturbation, coprime_base
+from ellzero.core.cancellation import cancel_when
+from ellzero.core.errors import Stopped
+from ellzero.serve.lookup import family_costs
 from ellzero.serve.lookup.family_costs import budget_seconds, certified_seconds, thresholds_seconds
 
 WORDS = Sparse("0.01", "0.6")
@@ -71,3 +88,52 @@ def test_every_family_has_an_estimate(family: Family, p: Fraction) -> None:
         budgets = certified(family, p, family.write_budget(limits))
         assert budgets is None or budgets == certified(family, p, family.write_budget(limits), p_b=1 - p)
     assert thresholds_seconds(family, (0,) * len(limits)) > 0
+
+
+def test_many_kinds_of_change_have_an_estimate() -> None:
+    """Not an error: numbers of budgets may lie far beyond what floating point has."""
+    graph = Joint(**{f"kind{place}": Sparse("0.01", Fraction(place + 1, 200)) for place in range(100)})
+    assert certified_seconds(graph, (5,) * 200, P, None, 1) > 1_000
+    assert certified_seconds(graph, (1,) + (0,) * 199, P, None, 1) < 0.1
+    alike = [(Fraction(1), Fraction(1))]
+    listed = RegionList([[(Fraction(i), Fraction(701 - i)) for i in range(1, 701)], *[alike] * 400])
+    assert certified_seconds(listed, (401,), P, None, 1) > 0
+
+
+def test_kinds_that_may_not_change_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a family of many kinds, only those within the limits are looked at."""
+    graph = Joint(**{f"kind{place}": Sparse("0.01", Fraction(place + 1, 200)) for place in range(100)})
+    asked: list[tuple[int, ...]] = []
+    perturbations = Joint.perturbations
+
+    def note(family: Joint, counts: tuple[int, ...]) -> Iterator[Perturbation]:
+        asked.append(counts)
+        return perturbations(family, counts)
+
+    monkeypatch.setattr(Joint, "perturbations", note)
+    assert isfinite(thresholds_seconds(graph, (2,) + (0,) * 199))
+    assert asked
+    assert not any(any(counts[1:]) for counts in asked)
+
+
+def test_ratios_are_compared_once_and_only_if_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has many different ratios could take minutes to estimate; that it is taken to have nothing in common."""
+    factored: list[int] = []
+
+    def note(numbers: Iterable[int]) -> tuple[int, ...]:
+        factored.append(1)
+        return coprime_base(numbers)
+
+    monkeypatch.setattr(family_costs, "coprime_base", note)
+    kinds = Grouped([(Discrete(k, Fraction(k, 251)), 1) for k in range(1, 251)])
+    assert certified_seconds(kinds, (2,), P, None, 1) > 0
+    assert not factored
+    few = Joint(a=Sparse("0.0123", "0.4567"), b=Sparse("0.0456", "0.6789"))
+    assert isfinite(certified_seconds(few, (50, 50, 50, 50), P, None, 1))
+    assert 0 < len(factored) < 10
+
+
+def test_estimates_stop_when_nobody_waits() -> None:
+    graph = Joint(**{f"kind{place}": Sparse("0.01", Fraction(place + 1, 200)) for place in range(100)})
+    with cancel_when(lambda: True), pytest.raises(Stopped):
+        certified_seconds(graph, (1,) * 200, P, None, 1)

@@ -95,7 +95,9 @@ def test_parts_that_cannot_be_are_refused() -> None:
         JointNoise(a=SparseNoise("0.1", "0.6"))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="^a must be an input of 4 numbers, which the noise is for; got '5 columns'"):
         JointNoise(a=(AblationNoise(3, 4, 2), 5))
-    with pytest.raises(InvalidInput, match=r"^members\[0\]\.columns must be 4, all that .* has; got 5"):
+    with pytest.raises(InvalidInput, match="^a must be 4 columns, the length that its inputs are padded to; got 3"):
+        JointNoise(a=(DeletionNoise(3, "0.5", 4), 3))
+    with pytest.raises(InvalidInput, match=r"^members\[0\].columns must be 4, all that .* has; got 5"):
         GroupedNoise([(AblationNoise(3, 4, 2), 5)])
     with pytest.raises(InvalidInput, match="^members must be pairs of a family with a single kind of change"):
         GroupedNoise([(SparseNoise("0.1", "0.6"), 3)])

@@ -256,12 +256,16 @@ def count_splits(total: int, most: Sequence[int]) -> int:
 
 
 def _splits(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All tuples of that sum whose entries are at least 0 and at most these."""
-    if len(most) == 1:
-        if total <= most[0]:
-            yield (total,)
+    """All tuples of that sum whose entries are at least 0 and at most these, ascending.
+
+    Each step goes to the next entry above 0, so that a few changes among many kinds take a few steps.
+    """
+    if not total:
+        yield (0,) * len(most)
         return
-    first, *others = most
-    for count in range(max(0, total - sum(others)), min(first, total) + 1):
-        for rest in _splits(total - count, others):
-            yield (count, *rest)
+    room = [0, *accumulate(reversed(most))]  # by how many of the last entries
+    for left in range(1, len(most) + 1):
+        place = len(most) - left
+        for count in range(max(1, total - room[left - 1]), min(most[place], total) + 1):
+            for rest in _splits(total - count, most[place + 1 :]):
+                yield (*(0,) * place, count, *rest)

@@ -8,7 +8,8 @@ whole would take.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, factorial, inf, isfinite, log, prod
+from functools import lru_cache
+from math import exp, inf, isfinite, lgamma, log, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ellzero.certificates.families.base import MOST_WAYS, Counts
 from ellzero.certificates.families.composed import count_splits
 from ellzero.certificates.products import Block, Products, coprime_base
 from ellzero.certificates.search import last_true
+from ellzero.core.cancellation import check_cancelled
 from ellzero.core.numbers import MAX_DIMENSION
 
 # Seconds on a machine of 2026; docs/benchmarks.md describes the measurement.
@@ -28,6 +30,7 @@ _SECONDS_PER_REGION, _SECONDS_PER_REGION_BIT = 4e-6, 6e-9
 _SECONDS_PER_SORTED_REGION, _SECONDS_PER_SORTED_REGION_BIT = 3e-5, 3e-8
 _SECONDS_PER_SQUARED_BIT = 4e-12  # of a binomial coefficient
 _SECONDS_PER_REDUCED_BIT = 4e-11  # squared: of a fraction that is reduced
+_SECONDS_PER_PAIR = 5e-7  # of many outcomes, whose ratios are factored; of few that is kept
 _SECONDS_PER_ROW = 3e-5
 _SHARE_OF_A_ROW = 1 / 8  # on average, of the last one by itself: each is a step from one before
 _MOST_SECONDS_AT_ONCE = 0.25
@@ -35,6 +38,8 @@ _ORDERS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _TESTS_AT_ONCE = 3  # for each choice of all counts but the longest
 _QUICK_SECONDS = 0.1
 _LEAST = 1e-300
+_LARGEST_LOG = 700.0  # of a floating-point number
+_MOST_OUTCOMES = 64  # whose ratios are compared; of more it is taken that they have nothing in common
 _LEAST_RATE = 1e-12  # below, the numbers that it comes from are too close to 1 for floating point
 
 
@@ -85,7 +90,7 @@ def certified_seconds(
     A ≤ q^(1−s)·(1−p)^s. So budgets are certified only where that does not hold for q = 1/(k+1) and any s; with a p_b,
     for 1 − p_b in place of p. At p = 1 the mass that both inputs can show is all that limits them.
     """
-    changes = _list_changes(family)
+    changes = _list_changes(family, limits)
     if changes is None:
         return inf
     room = 1 - p if p_b is None else min(p_b, 1 - p) / top_k
@@ -134,6 +139,7 @@ def _search_reach(
     products, end = Products(), int(most) if isfinite(most) else MAX_DIMENSION
 
     def holds(count: int) -> bool:
+        check_cancelled()
         counts = _at(changes, axis, count)
         if _test_seconds(family, changes, counts, _Test()) > _MOST_SECONDS_AT_ONCE:
             raise _TakesLong
@@ -147,7 +153,7 @@ def _search_reach(
 
 def thresholds_seconds(family: Family, limits: Counts) -> float:
     """Estimate the time to compute and send the thresholds of all budgets within the limits."""
-    changes = _list_changes(family)
+    changes = _list_changes(family, limits)
     if changes is None:
         return inf
     each = _test_seconds(family, changes, limits, _Test())
@@ -157,7 +163,7 @@ def thresholds_seconds(family: Family, limits: Counts) -> float:
 
 def budget_seconds(family: Family, counts: Counts) -> float:
     """Estimate the time to find the exact threshold of one budget."""
-    changes = _list_changes(family)
+    changes = _list_changes(family, counts)
     return inf if changes is None else _test_seconds(family, changes, counts, _Test(reduced=True))
 
 
@@ -173,6 +179,9 @@ def _test_seconds(family: Family, changes: Sequence[_Change], counts: Sequence[f
     if test.reduced:
         seconds += bits * bits * _SECONDS_PER_REDUCED_BIT
     if test.products:
+        outcomes = _count_outcomes(changes, counts)
+        if outcomes > _MOST_OUTCOMES and sum(counts) > 1:
+            seconds += outcomes * outcomes * _SECONDS_PER_PAIR
         regions, on_a_line = _count_regions(changes, counts)
         if on_a_line:
             seconds += regions * (_SECONDS_PER_REGION + bits * _SECONDS_PER_REGION_BIT)
@@ -181,12 +190,13 @@ def _test_seconds(family: Family, changes: Sequence[_Change], counts: Sequence[f
     return ways * seconds if seconds <= _MOST_SECONDS_AT_ONCE else inf
 
 
-def _list_changes(family: Family) -> list[_Change] | None:
-    """What one change of each kind shows; None if there are too many ways to make it."""
+def _list_changes(family: Family, limits: Counts) -> list[_Change] | None:
+    """What one change of each kind within the limits shows; None if there are too many ways to make it."""
     changes = []
     for axis, most in enumerate(family.most):
+        check_cancelled()
         one, two = (tuple(step * (axis == place) for place in range(len(family.axes))) for step in (1, 2))
-        if most == 0:
+        if most == 0 or limits[axis] == 0:
             changes.append(_Change((), True))
             continue
         if _count_ways(family, two) > MOST_WAYS:
@@ -206,6 +216,7 @@ def _most_affine(family: Family, counts: Counts) -> float:
     )
 
 
+@lru_cache(maxsize=4_096)
 def _measure_affinity(block: Block, s: float = 0.5) -> float:
     return sum((float(x) ** s * float(xbar) ** (1 - s) for x, xbar in block.outcomes), start=0.0)
 
@@ -229,7 +240,8 @@ def _divide(goal: float, rate: float) -> float:
 def _count_points(reach: Sequence[float]) -> float:
     """A bound on how many budgets have Σ count/reach ≤ 1: the volume of that simplex, enlarged by a unit cube."""
     enlarged = 1 + sum(1 / max(most, _LEAST) for most in reach)
-    return enlarged ** len(reach) * prod(reach) / factorial(len(reach))
+    volume = sum(log(max(most, _LEAST)) for most in reach) - lgamma(len(reach) + 1)
+    return _exp(len(reach) * log(enlarged) + volume)
 
 
 def _count_ways(family: Family, counts: Sequence[int]) -> int:
@@ -281,25 +293,38 @@ def _count_regions(changes: Sequence[_Change], counts: Sequence[float]) -> tuple
     The exponents of ratios in a coprime base span a space of some dimension. Regions are at most the monomials, and at
     most the points of a cube in that space.
     """
-    rank = _find_rank([block for change in changes for block in change.blocks])
+    rank = _find_rank(_list_blocks(changes, counts))
     spans = [count * (change.outcomes - 1) for change, count in zip(changes, counts, strict=True)]
     if rank <= 1:
         return 1 + sum(spans), True
-    monomials = prod(
-        float(comb(int(count) + change.outcomes - 1, change.outcomes - 1))
+    monomials = sum(
+        _log_choose(int(count) + change.outcomes - 1, change.outcomes - 1)
         for change, count in zip(changes, counts, strict=True)
     )
-    return min(monomials, (1 + sum(spans) / rank) ** rank), False
+    return _exp(min(monomials, rank * log(1 + sum(spans) / rank))), False
 
 
-def _find_rank(blocks: Sequence[Block]) -> int:
-    """The dimension that the steps between the ratios of each block span together."""
+@lru_cache(maxsize=256)
+def _find_rank(blocks: tuple[Block, ...]) -> int:
+    """The dimension that the steps between the ratios of each block span together; of many, the most that it can be."""
+    if sum(len(block.finite) for block in blocks) > _MOST_OUTCOMES:
+        return max(2, sum(len(block.finite) - 1 for block in blocks if block.finite))
     ratios = [[Fraction(x, xbar) for x, xbar in block.finite] for block in blocks]
     base = coprime_base(part for own in ratios for ratio in own for part in ratio.as_integer_ratio())
     rows = [
         [_exponent(ratio, factor) - _exponent(own[0], factor) for factor in base] for own in ratios for ratio in own
     ]
     return int(np.linalg.matrix_rank(np.array(rows))) if base and rows else 0
+
+
+def _list_blocks(changes: Sequence[_Change], counts: Sequence[float]) -> tuple[Block, ...]:
+    """All blocks that a budget may show."""
+    return tuple(block for change, count in zip(changes, counts, strict=True) if count for block in change.blocks)
+
+
+def _count_outcomes(changes: Sequence[_Change], counts: Sequence[float]) -> float:
+    """How many outcomes the different blocks of one perturbation have."""
+    return sum(min(count, len(change.blocks)) * change.outcomes for change, count in zip(changes, counts, strict=True))
 
 
 def _exponent(ratio: Fraction, factor: int) -> int:
@@ -309,6 +334,15 @@ def _exponent(ratio: Fraction, factor: int) -> int:
     while denominator % factor == 0:
         denominator, exponent = denominator // factor, exponent - 1
     return exponent
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def _exp(logarithm: float) -> float:
+    """The exponential of what may be too large for it, which is then large."""
+    return exp(min(logarithm, _LARGEST_LOG))
 
 
 def _at(axes: Sequence[object], axis: int, count: float) -> list[float]:

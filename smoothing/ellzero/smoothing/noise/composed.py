@@ -105,6 +105,8 @@ class PartitionedNoise(FamilyNoise):
                 noise.check_shape(torch.Size((columns,)))
             except InvalidInput as error:
                 raise InvalidInput(label, error.allowed, f"{columns} columns") from None
+            if (length := noise.dimension(torch.Size((columns,)))) != columns:
+                raise InvalidInput(label, f"{length} columns, the length that its inputs are padded to", columns)
 
     @property
     def tag(self) -> str:
