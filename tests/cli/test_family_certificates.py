@@ -14,6 +14,7 @@ from command_line import Ellzero, check_mistake
 
 from ellzero.certificates import (
     Discrete,
+    Joint,
     Mask,
     Sparse,
     Votes,
@@ -24,8 +25,11 @@ from ellzero.certificates import (
     rho_inverse,
     threshold,
 )
+from ellzero.certificates.families.base import Budget
+from ellzero.cli.family_certificates import announce_certifying
 from ellzero.serve import ServeSettings, create_app
 
+GRAPH = Joint(edges=Sparse("0.01", "0.6"), attributes=Sparse("0.001", "0.8"))
 WORDS, OPTIONS = Sparse("0.01", "0.6"), "--family sparse --p-add 0.01 --p-del 0.6"
 
 
@@ -210,3 +214,15 @@ def test_an_error_within_a_file_names_its_place(ellzero: Ellzero, tmp_path: Path
     (tmp_path / "g.json").write_text('{"family": "joint", "members": {"a": {"family": "mask", "m": "2"}}}')
     run = ellzero(f"radius --family {tmp_path}/g.json --p 0.9 --limits 3")
     assert "g.json.members.a.m must be a rational number" in run.err
+
+
+@pytest.mark.parametrize(
+    ("count", "nines", "said"),
+    [(2, 2, ""), (20, 12, "ellzero: certifying: about "), (5_000, 400, "ellzero: the regions of a single budget are")],
+)
+def test_long_work_says_so_first(capsys: pytest.CaptureFixture[str], count: int, nines: int, said: str) -> None:
+    limits: Budget = {name: {"add": count, "delete": count} for name in ("edges", "attributes")}
+    announce_certifying(GRAPH, limits, [1 - Fraction(1, 10**nines)])
+    line = capsys.readouterr().err
+    assert line.startswith(said)
+    assert bool(line) is bool(said)

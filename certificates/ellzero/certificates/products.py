@@ -310,7 +310,7 @@ def _lay_out(blocks: tuple[Block, ...]) -> LineBlocks | _Lattice:
     """How the blocks' ratios are written as monomials."""
     ratios = [[Fraction(x, xbar) for x, xbar in block.finite] for block in blocks]
     base = coprime_base(part for own in ratios for ratio in own for part in (ratio.numerator, ratio.denominator))
-    exponents = [[_exponents(ratio, base) for ratio in own] for own in ratios]
+    exponents = [[write_exponents(ratio, base) for ratio in own] for own in ratios]
     steps = [
         [tuple(e - first for e, first in zip(each, own[0], strict=True)) for each in own] for own in exponents
     ]  # from the first outcome of the block: what counts for the order of the product
@@ -353,7 +353,8 @@ def coprime_base(numbers: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(base))
 
 
-def _exponents(ratio: Fraction, base: Sequence[int]) -> tuple[int, ...]:
+def write_exponents(ratio: Fraction, base: Sequence[int]) -> tuple[int, ...]:
+    """A ratio as a product of powers of a coprime base."""
     return tuple(_count_factor(ratio.numerator, each) - _count_factor(ratio.denominator, each) for each in base)
 
 

@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 
 import click
 
+from ellzero.certificates.budget_costs import certified_seconds
 from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, round_up, row_of_counts
 from ellzero.certificates.certified_budgets import CertifiedBudgets, certified, certified_from_votes
-from ellzero.certificates.families.base import Budget, Counts, Family
+from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
+from ellzero.certificates.families.discrete import Discrete
 from ellzero.certificates.products import Products, measure_product
 from ellzero.certificates.sample_size import plan
-from ellzero.certificates.votes import Votes, lower_bound
+from ellzero.certificates.votes import Votes, guess_lower_bound, lower_bound
 from ellzero.cli.family_options import format_counts
 from ellzero.core.evidence import Evidence
 from ellzero.core.numbers import read_probability, scaled_decimal
-from ellzero.core.progress import announce, track
+from ellzero.core.progress import announce, notify, track
 from ellzero.core.text import count_noun
 
 # On one core of a machine of 2026; only to announce long work.
@@ -84,11 +86,37 @@ def print_thresholds(family: Family, lines: Iterable[BudgetLine], q: str, digits
 
 
 def compute_certified(family: Family, evidence: Evidence, limits: Budget, top_k: int) -> CertifiedBudgets:
-    """The largest certified budgets, computed here."""
+    """The largest certified budgets, computed here; long work says so first."""
+    if evidence.n is None:
+        p, p_b = read_probability(evidence.p, "p"), evidence.p_b
+        second = None if p_b is None else read_probability(p_b, "p_b")
+    else:
+        p, second = Fraction(guess_lower_bound(Votes(int(evidence.count), evidence.n, evidence.failure))), None
+    announce_certifying(family, limits, [p], second, top_k, votes=evidence.n is not None)
     if evidence.n is not None:
         votes = Votes(int(evidence.count), evidence.n, evidence.failure)
         return certified_from_votes(family, votes, limits, top_k=top_k)
     return certified(family, evidence.p, limits, p_b=evidence.p_b, top_k=top_k)
+
+
+def announce_certifying(
+    family: Family,
+    limits: Budget,
+    probabilities: Sequence[Fraction],
+    p_b: Fraction | None = None,
+    top_k: int = 1,
+    *,
+    votes: bool = False,
+) -> None:
+    """Say how long finding the largest budgets for these probabilities will take, if that is worth saying."""
+    if isinstance(family, Discrete):
+        return
+    counts = read_counts(family, limits, "limits")
+    seconds = sum(certified_seconds(family, counts, p, p_b, top_k, votes) for p in probabilities)
+    if isinf(seconds):
+        notify("the regions of a single budget are many, and this may take minutes or more")
+    else:
+        announce("certifying", seconds)
 
 
 def print_certified(

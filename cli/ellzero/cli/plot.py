@@ -8,10 +8,12 @@ from ellzero.certificates.budget_thresholds import thresholds
 from ellzero.certificates.families.base import Family
 from ellzero.certificates.plots import plot_budgets, plot_thresholds
 from ellzero.cli.certificate_options import DIMENSION
+from ellzero.cli.family_certificates import announce_certifying
 from ellzero.cli.family_options import BudgetRanges, families_options, family_options, read_budget
 from ellzero.cli.groups import CommandGroup
 from ellzero.cli.parameters import MOST_RADII, Command, IntegerRange
 from ellzero.cli.thresholds import column_seconds
+from ellzero.core.numbers import read_probability
 from ellzero.core.progress import announce, track
 
 
@@ -62,5 +64,7 @@ def _list_radii(family: Family, r_max: int) -> range:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("budgets.png"), show_default=True)
 def plot_budgets_command(family: Family, limits: dict[str, tuple[int, int]], p: str, d: int | None, out: Path) -> None:
     """Draw which budgets of changes a probability certifies, for any family of noises."""
-    plot_budgets(family, read_budget(family, limits, "--limits"), p.split(","), out)
+    most = read_budget(family, limits, "--limits")
+    announce_certifying(family, most, [read_probability(each, "p") for each in p.split(",")])
+    plot_budgets(family, most, p.split(","), out)
     click.echo(out)

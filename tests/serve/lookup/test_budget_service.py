@@ -16,6 +16,13 @@ GRAPH = {
         "tokens": {"family": "mask", "m": "0.9"},
     },
 }
+TWO_GRAPHS = {
+    "family": "joint",
+    "members": {
+        "a": {"family": "sparse", "p_add": "0.01", "p_del": "0.6"},
+        "b": {"family": "sparse", "p_add": "0.001", "p_del": "0.8"},
+    },
+}
 
 
 def get(client: TestClient, query: str, status: int = 200) -> Any:
@@ -145,7 +152,7 @@ def test_answers_without_a_family_have_the_bytes_that_they_had(client: TestClien
                 "limits": {"add": 900, "delete": 900},
             },
         ),
-        ("/v1/thresholds", {"family": GRAPH, "limits": {"edges": {"add": 40, "delete": 40}, "tokens": 40}}),
+        ("/v1/thresholds", {"family": TWO_GRAPHS, "limits": {name: {"add": 16, "delete": 16} for name in "ab"}}),
         ("/v1/plan", {"family": {"family": "mask", "m": "0.999999999999999999"}, "budget": 10**9, "p": "0.99"}),
     ],
 )

@@ -3,13 +3,13 @@
 from fractions import Fraction
 from typing import NamedTuple
 
-from ellzero.certificates import Discrete, Family, Votes
+from ellzero.certificates import Discrete, Family, Votes, budget_costs
 from ellzero.certificates.families.base import Counts, read_counts
 from ellzero.core.cancellation import check_cancelled
 from ellzero.core.evidence import Evidence, is_several
 from ellzero.core.numbers import MAX_DIMENSION, read_integer, read_probability
 from ellzero.core.schemas import BudgetPlanAnswer, CertifiedAnswer, CertifiedListAnswer
-from ellzero.serve.lookup import cost_estimates, family_costs
+from ellzero.serve.lookup import cost_estimates
 from ellzero.serve.lookup.family_requests import (
     BudgetPlanBody,
     BudgetPlanQuery,
@@ -111,13 +111,13 @@ def _certified_seconds(
         if evidence.n is not None:
             return cost_estimates.counts_seconds(family, 1, p, d)
         return cost_estimates.numbers_seconds(1) + (0.0 if p == 1 else cost_estimates.radius_seconds(family, p, d))
-    return family_costs.certified_seconds(family, limits, p, second, top_k, evidence.n is not None)
+    return budget_costs.certified_seconds(family, limits, p, second, top_k, evidence.n is not None)
 
 
 def _prepare_thresholds(request: BudgetThresholdsQuery | BudgetThresholdsBody) -> WorkOnBudgets:
     family = request.make_family()
     limits = budget_queries.read_square(family, request.limits)
-    return WorkOnBudgets(family, limits, family_costs.thresholds_seconds(family, limits))
+    return WorkOnBudgets(family, limits, budget_costs.thresholds_seconds(family, limits))
 
 
 def _prepare_plan(request: BudgetPlanQuery | BudgetPlanBody) -> WorkOnBudgets:
@@ -127,5 +127,5 @@ def _prepare_plan(request: BudgetPlanQuery | BudgetPlanBody) -> WorkOnBudgets:
         read_integer(count, "budget" if len(counts) == 1 else f"budget.{axis}", 0, MAX_DIMENSION)
     if isinstance(family, Discrete):
         return WorkOnBudgets(family, counts, cost_estimates.plan_seconds(family, counts[0]))
-    seconds = cost_estimates.planning_seconds() + family_costs.budget_seconds(family, counts)
+    seconds = cost_estimates.planning_seconds() + budget_costs.budget_seconds(family, counts)
     return WorkOnBudgets(family, counts, seconds)

@@ -12,13 +12,11 @@ from functools import lru_cache
 from math import exp, inf, isfinite, lgamma, log, prod
 from typing import NamedTuple
 
-import numpy as np
-
 from ellzero.certificates import Ablation, Family, Grouped, Hierarchical, Joint, RegionList, Total
 from ellzero.certificates.budget_thresholds import exceeds
 from ellzero.certificates.families.base import MOST_WAYS, Counts
 from ellzero.certificates.families.composed import count_splits
-from ellzero.certificates.products import Block, Products, coprime_base
+from ellzero.certificates.products import Block, Products, coprime_base, write_exponents
 from ellzero.certificates.search import last_true
 from ellzero.core.cancellation import check_cancelled
 from ellzero.core.numbers import MAX_DIMENSION
@@ -26,14 +24,15 @@ from ellzero.core.numbers import MAX_DIMENSION
 # Seconds on a machine of 2026; docs/benchmarks.md describes the measurement.
 _SECONDS_PER_TEST = 3e-5
 _SECONDS_PER_BIT = 7e-8
-_SECONDS_PER_REGION, _SECONDS_PER_REGION_BIT = 4e-6, 6e-9
-_SECONDS_PER_SORTED_REGION, _SECONDS_PER_SORTED_REGION_BIT = 3e-5, 3e-8
+_SECONDS_PER_REGION, _SECONDS_PER_REGION_SQUARED = 2e-7, 6e-9  # on a line, enclosed
+_SECONDS_PER_EXACT_REGION_BIT = 2e-9  # on a line
+_SECONDS_PER_SORTED_REGION, _SECONDS_PER_SORTED_REGION_BIT = 8e-6, 6e-9
 _SECONDS_PER_SQUARED_BIT = 4e-12  # of a binomial coefficient
-_SECONDS_PER_REDUCED_BIT = 4e-11  # squared: of a fraction that is reduced
+_SECONDS_PER_REDUCED_BIT = 2e-11  # squared: of a fraction that is reduced
 _SECONDS_PER_PAIR = 5e-7  # of many outcomes, whose ratios are factored; of few that is kept
 _SECONDS_PER_ROW = 3e-5
 _SHARE_OF_A_ROW = 1 / 8  # on average, of the last one by itself: each is a step from one before
-_MOST_SECONDS_AT_ONCE = 0.25
+_MOST_SECONDS_AT_ONCE = 0.1
 _ORDERS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _TESTS_AT_ONCE = 3  # for each choice of all counts but the longest
 _QUICK_SECONDS = 0.1
@@ -183,8 +182,10 @@ def _test_seconds(family: Family, changes: Sequence[_Change], counts: Sequence[f
         if outcomes > _MOST_OUTCOMES and sum(counts) > 1:
             seconds += outcomes * outcomes * _SECONDS_PER_PAIR
         regions, on_a_line = _count_regions(changes, counts)
-        if on_a_line:
-            seconds += regions * (_SECONDS_PER_REGION + bits * _SECONDS_PER_REGION_BIT)
+        if on_a_line and test.reduced:
+            seconds += regions * (_SECONDS_PER_REGION + bits * _SECONDS_PER_EXACT_REGION_BIT)
+        elif on_a_line:
+            seconds += regions * (_SECONDS_PER_REGION + regions * _SECONDS_PER_REGION_SQUARED)
         else:
             seconds += regions * (_SECONDS_PER_SORTED_REGION + bits * _SECONDS_PER_SORTED_REGION_BIT)
     return ways * seconds if seconds <= _MOST_SECONDS_AT_ONCE else inf
@@ -311,10 +312,25 @@ def _find_rank(blocks: tuple[Block, ...]) -> int:
         return max(2, sum(len(block.finite) - 1 for block in blocks if block.finite))
     ratios = [[Fraction(x, xbar) for x, xbar in block.finite] for block in blocks]
     base = coprime_base(part for own in ratios for ratio in own for part in ratio.as_integer_ratio())
-    rows = [
-        [_exponent(ratio, factor) - _exponent(own[0], factor) for factor in base] for own in ratios for ratio in own
-    ]
-    return int(np.linalg.matrix_rank(np.array(rows))) if base and rows else 0
+    exponents = [[write_exponents(ratio, base) for ratio in own] for own in ratios]
+    return _count_independent(
+        [[Fraction(e - first) for e, first in zip(each, own[0], strict=True)] for own in exponents for each in own]
+    )
+
+
+def _count_independent(rows: list[list[Fraction]]) -> int:
+    """The rank of a matrix, by elimination."""
+    rank = 0
+    while rows:
+        row = rows.pop()
+        pivot = next((place for place, entry in enumerate(row) if entry), None)
+        if pivot is not None:
+            rank += 1
+            rows = [
+                [a - other[pivot] / row[pivot] * b for a, b in zip(other, row, strict=True)] if other[pivot] else other
+                for other in rows
+            ]
+    return rank
 
 
 def _list_blocks(changes: Sequence[_Change], counts: Sequence[float]) -> tuple[Block, ...]:
@@ -325,15 +341,6 @@ def _list_blocks(changes: Sequence[_Change], counts: Sequence[float]) -> tuple[B
 def _count_outcomes(changes: Sequence[_Change], counts: Sequence[float]) -> float:
     """How many outcomes the different blocks of one perturbation have."""
     return sum(min(count, len(change.blocks)) * change.outcomes for change, count in zip(changes, counts, strict=True))
-
-
-def _exponent(ratio: Fraction, factor: int) -> int:
-    numerator, denominator, exponent = ratio.numerator, ratio.denominator, 0
-    while numerator % factor == 0:
-        numerator, exponent = numerator // factor, exponent + 1
-    while denominator % factor == 0:
-        denominator, exponent = denominator // factor, exponent - 1
-    return exponent
 
 
 def _log_choose(n: int, k: int) -> float:

@@ -19,13 +19,13 @@ from ellzero.certificates import (
     Sparse,
     SparseLevels,
     Total,
+    budget_costs,
     certified,
 )
+from ellzero.certificates.budget_costs import budget_seconds, certified_seconds, thresholds_seconds
 from ellzero.certificates.products import Perturbation, coprime_base
 from ellzero.core.cancellation import cancel_when
 from ellzero.core.errors import Stopped
-from ellzero.serve.lookup import family_costs
-from ellzero.serve.lookup.family_costs import budget_seconds, certified_seconds, thresholds_seconds
 
 WORDS = Sparse("0.01", "0.6")
 LEVELS = SparseLevels(5, "0.01", "0.6")
@@ -124,7 +124,7 @@ def test_ratios_are_compared_once_and_only_if_they_are_few(monkeypatch: pytest.M
         factored.append(1)
         return coprime_base(numbers)
 
-    monkeypatch.setattr(family_costs, "coprime_base", note)
+    monkeypatch.setattr(budget_costs, "coprime_base", note)
     kinds = Grouped([(Discrete(k, Fraction(k, 251)), 1) for k in range(1, 251)])
     assert certified_seconds(kinds, (2,), P, None, 1) > 0
     assert not factored
