@@ -46,13 +46,18 @@ class BudgetWork:
         """The rows of the columns.
 
         A threshold that rounds up to 1 stays so when a change is added. So a column is complete no later than those
-        with one change less elsewhere, and where they are, no product is needed.
+        with one change less elsewhere, and where they are, no product is needed. If none of those is among these
+        columns, smaller budgets may say so: the product of a large one could take hours.
         """
         products = Products()
-        complete: dict[Counts, int] = {}  # the count at which a column is
+        complete: dict[Counts, int | None] = {}  # the count at which a column is
         for key in self.column_keys():
             buffer = RowBuffer()
-            known = min((complete[fixed] for fixed in _one_less(key.fixed) if fixed in complete), default=None)
+            before = [complete[fixed] for fixed in _one_less(key.fixed) if fixed in complete]
+            known = min((end for end in before if end is not None), default=None)
+            if not before and not self.first and self._rounds_up_within(key.counts(0)):
+                known = 0
+            complete[key.fixed] = None
             for last in range(self.first, self.last + 1):
                 counts = key.counts(last)
                 if known is not None and last >= known:
@@ -65,6 +70,16 @@ class BudgetWork:
                 if row.ceiling.units == SCALE or key.is_flat:
                     break
             yield slice_of(key, self.first, buffer.rows())
+
+    def _rounds_up_within(self, counts: Counts) -> bool:
+        """Whether the threshold of a budget within this one, of a half, a quarter, … of its changes, rounds up to 1.
+
+        Those that do not are so small beside it that looking at them hardly takes longer.
+        """
+        products = Products()
+        smaller = (tuple(count >> shift for count in counts) for shift in range(max(counts).bit_length() - 1, 0, -1))
+        rows = (row_of_counts(self.family, each, self.q, DIGITS, products) for each in smaller)
+        return any(row.ceiling.units == SCALE for row in rows)
 
 
 def _one_less(fixed: Counts) -> Iterator[Counts]:
