@@ -22,7 +22,7 @@ from ellzero.precompute.cost import NOMINAL
 from ellzero.precompute.family_grid import FamilyGrid, count_columns, make_family_grid
 from ellzero.precompute.plan import GridPlan, make_plan
 from ellzero.precompute.run import Summary, run_plan
-from ellzero.tables import End, Table, compact, verify
+from ellzero.tables import ColumnSlice, End, Table, compact, verify
 from ellzero.tables.format import shard
 from ellzero.tables.format.keys import BudgetColumn
 
@@ -76,12 +76,26 @@ def test_columns_are_what_every_outcome_gives(family: Family, q: Fraction, data:
         assert list_budgets(piece) == list_budgets(literal_slice(family, q, piece.key.fixed, limits[-1]))
 
 
-def test_work_that_begins_far_beyond_saturation_needs_no_large_product() -> None:
+def test_work_that_begins_far_beyond_saturation_needs_no_large_product(tmp_path: Path) -> None:
     """That of 100,000 changes would take gigabytes: smaller budgets show that the column is complete."""
     work = BudgetWork(Sparse("0.01", "0.6"), HALF, (100_000, 9), 99_990, 100_001, 0)
     for piece in work.slices():
         assert (piece.first, [piece.row(0).min_p], piece.end) == (0, [1.0], End.COMPLETE)
         assert len(piece.rows) == 1
+    table = Table.create(str(tmp_path))
+    table.append(work.slices())
+    report = verify(table, share=1)
+    assert (report.recomputed, report.problems) == (11, [])
+
+
+def test_a_row_that_cannot_be_recomputed_is_a_problem(tmp_path: Path) -> None:
+    table = Table.create(str(tmp_path))
+    fixed, other = (
+        BudgetWork(Sparse("0.01", "0.6"), HALF, (100_000, 0), start, start + 1, 0).slices() for start in (1, 99_999)
+    )
+    (row,), (far,) = fixed, other
+    table.append([ColumnSlice(far.key, 0, row.rows, row.end)])
+    assert ["cannot be recomputed" in problem for problem in verify(table, share=1).problems] == [True]
 
 
 def test_in_process(tmp_path: Path) -> None:

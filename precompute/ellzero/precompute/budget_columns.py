@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ellzero.certificates import Family
-from ellzero.certificates.budget_thresholds import row_at_saturation, row_of_counts
+from ellzero.certificates.budget_thresholds import is_saturated_within, row_at_saturation, row_of_counts
 from ellzero.certificates.families.base import Counts
 from ellzero.certificates.products import Products
 from ellzero.precompute.family_grid import fixed_counts
@@ -55,7 +55,7 @@ class BudgetWork:
             buffer = RowBuffer()
             before = [complete[fixed] for fixed in _one_less(key.fixed) if fixed in complete]
             known = min((end for end in before if end is not None), default=None)
-            if not before and not self.first and self._rounds_up_within(key.counts(0)):
+            if not before and not self.first and is_saturated_within(self.family, key.counts(0), self.q, DIGITS):
                 known = 0
             complete[key.fixed] = None
             for last in range(self.first, self.last + 1):
@@ -70,16 +70,6 @@ class BudgetWork:
                 if row.ceiling.units == SCALE or key.is_flat:
                     break
             yield slice_of(key, self.first, buffer.rows())
-
-    def _rounds_up_within(self, counts: Counts) -> bool:
-        """Whether the threshold of a budget within this one, of a half, a quarter, … of its changes, rounds up to 1.
-
-        Those that do not are so small beside it that looking at them hardly takes longer.
-        """
-        products = Products()
-        smaller = (tuple(count >> shift for count in counts) for shift in range(max(counts).bit_length() - 1, 0, -1))
-        rows = (row_of_counts(self.family, each, self.q, DIGITS, products) for each in smaller)
-        return any(row.ceiling.units == SCALE for row in rows)
 
 
 def _one_less(fixed: Counts) -> Iterator[Counts]:
