@@ -22,7 +22,7 @@ from ellzero.precompute.cost import NOMINAL
 from ellzero.precompute.family_grid import FamilyGrid, count_columns, make_family_grid
 from ellzero.precompute.plan import GridPlan, make_plan
 from ellzero.precompute.run import Summary, run_plan
-from ellzero.tables import Table, compact, verify
+from ellzero.tables import ColumnSlice, End, Table, compact, verify
 from ellzero.tables.format import shard
 from ellzero.tables.format.keys import BudgetColumn
 
@@ -74,6 +74,28 @@ def test_columns_are_what_every_outcome_gives(family: Family, q: Fraction, data:
     for piece in work.slices():
         assert isinstance(piece.key, BudgetColumn)
         assert list_budgets(piece) == list_budgets(literal_slice(family, q, piece.key.fixed, limits[-1]))
+
+
+def test_work_that_begins_far_beyond_saturation_needs_no_large_product(tmp_path: Path) -> None:
+    """That of 100,000 changes would take gigabytes: smaller budgets show that the column is complete."""
+    work = BudgetWork(Sparse("0.01", "0.6"), HALF, (100_000, 9), 99_990, 100_001, 0)
+    for piece in work.slices():
+        assert (piece.first, [piece.row(0).min_p], piece.end) == (0, [1.0], End.COMPLETE)
+        assert len(piece.rows) == 1
+    table = Table.create(str(tmp_path))
+    table.append(work.slices())
+    report = verify(table, share=1)
+    assert (report.recomputed, report.problems) == (11, [])
+
+
+def test_a_row_that_cannot_be_recomputed_is_a_problem(tmp_path: Path) -> None:
+    table = Table.create(str(tmp_path))
+    fixed, other = (
+        BudgetWork(Sparse("0.01", "0.6"), HALF, (100_000, 0), start, start + 1, 0).slices() for start in (1, 99_999)
+    )
+    (row,), (far,) = fixed, other
+    table.append([ColumnSlice(far.key, 0, row.rows, row.end)])
+    assert ["cannot be recomputed" in problem for problem in verify(table, share=1).problems] == [True]
 
 
 def test_in_process(tmp_path: Path) -> None:
@@ -149,7 +171,29 @@ def test_the_expected_number_of_rows_is_about_right(description: object, most: o
     assert plan.seconds > 0
 
 
+@pytest.mark.parametrize(
+    ("description", "q"),
+    [
+        ({"family": "sparse", "p_add": "0.01", "p_del": "0.6"}, "1e-400"),
+        ({"family": "sparse", "p_add": "0.01", "p_del": "0.6"}, 1 - Fraction(1, 10**400)),
+        ({"family": "total", "base": {"family": "joint", "members": {"a": {"family": "regions", "regions": [
+            [[10**400 - 1, 0], [1, 1], [0, 10**400 - 1]]]}}}}, HALF),
+        ({"family": "regions", "regions": [[[i + 1, 600 - i] for i in range(600)]] * 2}, HALF),
+    ],
+)  # fmt: skip
+def test_numbers_beyond_doubles_can_be_planned(description: dict[str, Any], q: object) -> None:
+    most = {"add": 2, "delete": 2} if description["family"] == "sparse" else None
+    plan = make_plan(make_family_grid(description, most, q), {}, NOMINAL, 1)
+    assert 0 < plan.seconds < 1e6
+    assert plan.columns_wanted == plan.columns > 0
+
+
+def test_columns_whose_thresholds_all_round_up_to_1_cost_little() -> None:
+    cost = BudgetCost(Sparse("0.01", "0.6"), (100_000, 9), HALF)
+    assert cost.seconds((100_000,), cost.rows((100_000,))) < cost.seconds((10,), cost.rows((10,)))
+
+
 def test_larger_budgets_cost_more() -> None:
-    cost = BudgetCost(Sparse("0.2", "0.3"), (90, 90), 0.5)
+    cost = BudgetCost(Sparse("0.2", "0.3"), (90, 90), HALF)
     assert cost.seconds((60,), 20) > cost.seconds((3,), 20) > 0
-    assert BudgetCost(Mask("0.9"), (5,), 0.5).rows(()) == 6
+    assert BudgetCost(Mask("0.9"), (5,), HALF).rows(()) == 6

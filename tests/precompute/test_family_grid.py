@@ -13,6 +13,7 @@ from ellzero.precompute.family_grid import FamilyGrid, count_columns, fixed_coun
 from ellzero.precompute.grid import read_grid
 
 SPARSE = {"family": "sparse", "p_add": "0.001:0.003:0.001", "p_del": ["0.4", "3/5"]}
+JOINT = {"family": "joint", "members": {"a": SPARSE}}
 
 
 def test_a_grid_has_every_choice_of_parameters_once() -> None:
@@ -88,6 +89,12 @@ def test_the_discrete_noise_at_another_q() -> None:
         (SPARSE, 3, "1/2", "max must be given by name, for add, delete"),
         (SPARSE, None, "1/2", "max.add must be given"),
         (SPARSE, {"add": 3, "delete": 3, "change": 3}, "1/2", "max must be given for add, delete; got 'change'"),
+        (
+            JOINT,
+            {"a.add": 3, "a": {"add": 4, "delete": 5}},
+            "1/2",
+            "max must be given once",
+        ),
         (SPARSE, {"add": -1, "delete": 3}, "1/2", "max.add must be an integer from 0"),
         (SPARSE, {"add": 2**31, "delete": 3}, "1/2", "max.add must be an integer from 0"),
         (SPARSE, {"add": 10**9, "delete": 3}, "1/2", "grid must be of at most 2,000,000 columns"),

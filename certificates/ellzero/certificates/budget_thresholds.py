@@ -161,6 +161,16 @@ def row_by_product(family: Family, counts: Counts, q: Fraction, digits: int) -> 
     return max(_make_row(digits, *rho_inverse_parts(*each, q)) for each in ordered)
 
 
+def is_saturated_within(family: Family, counts: Counts, q: Fraction, digits: int) -> bool:
+    """Whether the threshold of a half, a quarter, … of the changes of a budget rounds up to 1: then its own does too.
+
+    Those that do not are so small beside it that looking at them, the smallest first, hardly takes longer than its
+    product; and that may take gigabytes where one of them says enough.
+    """
+    smaller = (tuple(count >> shift for count in counts) for shift in range(max(counts).bit_length() - 1, 0, -1))
+    return any(row_by_product(family, each, q, digits).ceiling.units == 10**digits for each in smaller)
+
+
 def row_at_saturation(family: Family, counts: Counts, q: Fraction, digits: int) -> Row:
     """The row of a budget whose threshold is known to round up to 1, without any product: ρ⁻¹(q) = 1 iff ρ(1) ≤ q.
 

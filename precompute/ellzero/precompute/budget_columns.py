@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ellzero.certificates import Family
-from ellzero.certificates.budget_thresholds import row_at_saturation, row_of_counts
+from ellzero.certificates.budget_thresholds import is_saturated_within, row_at_saturation, row_of_counts
 from ellzero.certificates.families.base import Counts
 from ellzero.certificates.products import Products
 from ellzero.precompute.family_grid import fixed_counts
@@ -46,13 +46,18 @@ class BudgetWork:
         """The rows of the columns.
 
         A threshold that rounds up to 1 stays so when a change is added. So a column is complete no later than those
-        with one change less elsewhere, and where they are, no product is needed.
+        with one change less elsewhere, and where they are, no product is needed. If none of those is among these
+        columns, smaller budgets may say so: the product of a large one could take hours.
         """
         products = Products()
-        complete: dict[Counts, int] = {}  # the count at which a column is
+        complete: dict[Counts, int | None] = {}  # the count at which a column is
         for key in self.column_keys():
             buffer = RowBuffer()
-            known = min((complete[fixed] for fixed in _one_less(key.fixed) if fixed in complete), default=None)
+            before = [complete[fixed] for fixed in _one_less(key.fixed) if fixed in complete]
+            known = min((end for end in before if end is not None), default=None)
+            if not before and not self.first and is_saturated_within(self.family, key.counts(0), self.q, DIGITS):
+                known = 0
+            complete[key.fixed] = None
             for last in range(self.first, self.last + 1):
                 counts = key.counts(last)
                 if known is not None and last >= known:

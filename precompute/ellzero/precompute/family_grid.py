@@ -114,7 +114,11 @@ def _read_most(families: list[Family], written: object) -> Counts:
     axes = families[0].axes
     if any(family.axes != axes for family in families):
         raise InvalidInput("family", "families with the same kinds of change", [list(each.axes) for each in families])
-    entries = dict(_flatten(written)) if isinstance(written, Mapping) else {}
+    entries: dict[str, Any] = {}
+    for name, count in _flatten(written) if isinstance(written, Mapping) else ():
+        if name in entries:  # "b.add" beside b = {add = …}
+            raise InvalidInput("max", "given once for each kind of change", name)
+        entries[name] = count
     if written is not None and not isinstance(written, Mapping):
         if len(axes) > 1:
             raise InvalidInput("max", f"given by name, for {', '.join(axes)}", written)

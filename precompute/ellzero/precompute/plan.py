@@ -128,7 +128,7 @@ def _list_radii(grid: GridSpec, present: Mapping[ColumnKey, Extent]) -> Iterator
 def _list_budgets(grid: FamilyGrid, present: Mapping[ColumnKey, Extent]) -> Iterator[_Missing]:
     for family in grid.families:
         limits = grid.limits(family)
-        cost = BudgetCost(family, limits, float(grid.q))
+        cost = BudgetCost(family, limits, grid.q)
         for place in range(count_columns(limits)):
             fixed = fixed_counts(limits, place)
             extent = present.get(BudgetColumn(family, grid.q, fixed)) if present else None

@@ -1,6 +1,7 @@
 """Keys of columns: one for each family, q and fixed counts, the same in memory and as text."""
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -8,7 +9,18 @@ from hypothesis import given, settings
 from oracles.families import all_families
 from oracles.noises import largest_inverse
 
-from ellzero.certificates import Ablation, Discrete, Family, InvalidInput, Joint, Mask, Sparse, make_family
+from ellzero.certificates import (
+    Ablation,
+    Deletion,
+    Discrete,
+    Family,
+    InvalidInput,
+    Joint,
+    Mask,
+    Sparse,
+    Total,
+    make_family,
+)
 from ellzero.tables.format.keys import BudgetColumn, describe_key, make_key, write_family
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -42,6 +54,29 @@ def test_flat_noises_are_recognised() -> None:
     assert not BudgetColumn(Sparse("0.3", "0.6"), HALF, (0,)).is_flat
     assert not BudgetColumn(Joint(a=Sparse("0.3", "0.6"), b=Sparse("0.3", "0.7")), HALF, (1, 0, 0)).is_flat
     assert BudgetColumn(Discrete(3, "1/4"), THIRD, ()).is_flat
+
+
+def test_whether_a_column_is_flat_takes_no_longer_for_large_counts() -> None:
+    """There are more ways to spend them than can be listed."""
+    flat = Joint(a=Total(Joint(b=Sparse("0.4", "0.6"), c=Sparse("0.3", "0.7"))), d=Mask("0.5"), e=Sparse("0.2", "0.8"))
+    assert BudgetColumn(flat, HALF, (10**9, 0, 0)).is_flat
+    assert not BudgetColumn(flat, HALF, (10**9, 1, 0)).is_flat
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class MaskOfOnesOwn(Mask):
+    """What a user may write: it goes by a name that is taken, and is another noise."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class NoiseOfOnesOwn(Deletion):
+    name = "own"
+
+
+@pytest.mark.parametrize("family", [MaskOfOnesOwn("0.9"), NoiseOfOnesOwn("0.9"), Joint(a=MaskOfOnesOwn("0.9"))])
+def test_a_family_whose_text_nobody_could_read_has_none(family: Family) -> None:
+    with pytest.raises(InvalidInput, match="^family"):
+        write_family(family)
 
 
 def test_the_thresholds_of_the_discrete_noise_have_one_key() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from importlib.metadata import version
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +252,9 @@ def test_a_footer_that_lists_anything_else_is_refused(change: Callable[[dict[str
     [
         column_update(0, last=10**30),
         lambda metadata: metadata.update(columns=[]),
+        lambda metadata: metadata.update(format=inf),
+        lambda metadata: metadata.update(format=nan),
+        lambda metadata: metadata.update(format=-1),
     ],
 )
 def test_absurd_footers_are_refused_too(change: Callable[[dict[str, Any]], object]) -> None:

@@ -1,6 +1,7 @@
 """Lookups of budgets from a table answer as exact arithmetic does without one, whatever the table has."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import inf, nextafter
@@ -27,9 +28,10 @@ from ellzero.certificates import (
 )
 from ellzero.certificates.families.base import Budget, Counts
 from ellzero.core.errors import StorageFailed
-from ellzero.tables import ColumnSlice, Source, Table, ThresholdIndex, verify
+from ellzero.tables import ColumnSlice, Source, Table, ThresholdIndex, compact, verify
 from ellzero.tables.format.keys import BudgetColumn
 from ellzero.tables.lookup import budget_cache
+from ellzero.tables.lookup.budget_cache import BudgetCache
 
 HALF = Fraction(1, 2)
 GRAPH = Sparse("0.01", "0.6")
@@ -180,6 +182,38 @@ def test_complete_columns_are_written_back_up_to_their_end(tmp_path: Path) -> No
     ThresholdIndex({}, table).budget_rows(Mask("0.6"), box((9,)))
     assert verify(table, share=1).sound
     assert ThresholdIndex.open(table).budget_rows(Mask("0.6"), box((9,))).source is Source.TABLE
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class MaskWithoutText(Mask):
+    """A noise of one's own, which no table could be read with."""
+
+
+@pytest.mark.parametrize(
+    ("family", "q"), [(Mask("0.9"), Fraction(0)), (Mask("0.9"), Fraction(1)), (MaskWithoutText("0.9"), HALF)]
+)
+def test_what_no_table_could_be_read_with_is_not_written_back(tmp_path: Path, family: Family, q: Fraction) -> None:
+    table = Table.create(str(tmp_path))
+    table.append(slices_of(GRAPH, (1, 2)))
+    rows = ThresholdIndex.open(table, write_back=True).budget_rows(family, box((3,)), q).rows
+    assert [row.min_p for row in rows] == [literal_row(Mask("0.9"), row.counts, q).min_p for row in rows]
+    assert [each.family for each in ThresholdIndex.open(str(tmp_path)).budget_extents()] == [GRAPH]
+
+
+def test_nothing_follows_a_column_that_another_thread_completes_meanwhile(tmp_path: Path) -> None:
+    family = Mask("0.6")  # its column is complete at 2
+    table = Table.create(str(tmp_path))
+    table.append(slices_of(family, (0,)))
+    cache = BudgetCache(slices_of(family, (0,)), table)
+    one, other = cache.rows_of(family, HALF), cache.rows_of(family, HALF)
+    for r in (1, 2, 3):
+        one.row((r,))
+    other.row((4,))
+    cache.write_back(one)
+    cache.write_back(other)
+    assert {key: extent.rows for key, extent in table.extents().items()} == {BudgetColumn(family, HALF, ()): 3}
+    compact(table)
+    assert verify(table, share=1).sound
 
 
 def test_an_answer_does_not_fail_with_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from ellzero.certificates import Discrete, Family
+from ellzero.certificates import Discrete, Family, make_family
 from ellzero.certificates.budget_thresholds import HALF
 from ellzero.certificates.families.base import Counts
 from ellzero.core.errors import InvalidInput
@@ -38,11 +38,12 @@ class BudgetColumn:
     def is_flat(self) -> bool:
         """No changed coordinate tells x from x̄, so that ρ⁻¹(q) = q for every row.
 
-        Told by the blocks of one more change, which is what all further ones show if the noise is by coordinate.
+        Told by the blocks of one change of each kind, which is what all further ones show if the noise is by
+        coordinate: so it takes no longer for large counts, which may be spent in many ways.
         """
         if not self.family.is_by_coordinate or self.family.most[-1] == 0:
             return False
-        changed = self.family.perturbations(self.counts(1))
+        changed = self.family.perturbations((*(min(count, 1) for count in self.fixed), 1))
         return all(block.is_flat for perturbation in changed for block, count in perturbation if count)
 
 
@@ -66,9 +67,13 @@ def write_family(family: Family) -> str:
     """A family as text: what `describe` says, as JSON in the order in which it says it.
 
     The same family always has the same text. Names are not sorted: the axes of `Joint`, and so the counts of its
-    budgets, are in the order of its members.
+    budgets, are in the order of its members. Raises `InvalidInput` for a family that the text does not make again, such
+    as a class of one's own: nobody could read it.
     """
-    return json.dumps(family.describe(), ensure_ascii=False, separators=(",", ":"))
+    description = family.describe()
+    if make_family(description) != family:
+        raise InvalidInput("family", "one that its description makes again", family)
+    return json.dumps(description, ensure_ascii=False, separators=(",", ":"))
 
 
 def row_axis(key: ColumnKey) -> str:

@@ -123,7 +123,7 @@ class BudgetLayout(Layout):
         return [
             {
                 "family": family.describe(),
-                "q": str(q),
+                "q": str(read_q(q)),
                 "slices": [{"fixed": list(_budget_column(piece).fixed), **_describe_rows(piece)} for piece in own],
             }
             for (family, q), own in together

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ellzero.certificates import Discrete
 from ellzero.core.conventions import CONVENTIONS_DICT
 from ellzero.core.errors import EllzeroError, InvalidInput
 from ellzero.tables.errors import DamagedShard, NewerFormat
@@ -33,8 +34,9 @@ def encode(slices: Sequence[ColumnSlice]) -> bytes:
     order."""
     slices = sorted((run for group in group_by_key(slices).values() for run in merge_slices(group)), key=sort_key)
     for piece in slices:
-        if piece.stop - 1 > LARGEST_COUNT:
-            raise InvalidInput(row_axis(piece.key), f"at most {LARGEST_COUNT}, the largest int32", piece.stop - 1)
+        fixed = () if isinstance(piece.key, Discrete) else piece.key.fixed
+        if (largest := max(piece.stop - 1, *fixed, 0)) > LARGEST_COUNT:
+            raise InvalidInput(row_axis(piece.key), f"at most {LARGEST_COUNT}, the largest int32", largest)
     layout = layout_of(slices[0].key)
     columns = {"columns": layout.describe(slices)}
     return write_parquet(to_arrow(slices), KIND, columns, layout.version, layout.repeated)
@@ -108,7 +110,7 @@ def read_metadata(name: str, data: bytes, kind: str | None = None, newest: int =
         metadata = json.loads(footer[_METADATA_KEY])
         version_number = int(metadata["format"])
         str(metadata["kind"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):  # JSON has numbers and depths without end
         raise DamagedShard(name, "is not a shard of ellzero: its metadata cannot be read") from None
     if version_number > newest:
         raise NewerFormat(name, version_number, newest)

@@ -12,7 +12,7 @@ from ellzero.certificates.budget_thresholds import row_at_saturation, row_of_cou
 from ellzero.certificates.families.base import Counts
 from ellzero.certificates.products import Products
 from ellzero.certificates.rounding import Row
-from ellzero.core.errors import StorageFailed
+from ellzero.core.errors import InvalidInput, StorageFailed
 from ellzero.core.schemas import Source
 from ellzero.tables.format.keys import BudgetColumn
 from ellzero.tables.format.rows import DIGITS, ColumnSlice, End, RowBuffer, merge_slices, slice_of
@@ -70,13 +70,16 @@ class BudgetCache:
         return BudgetRowsOf(family, q, columns, computed)
 
     def write_back(self, rows: "BudgetRowsOf") -> None:
-        """Append what was computed and continues a column to the table, if there is one to write to."""
+        """Append what was computed and continues a column to the table, if there is one to write to.
+
+        Tables have no families of one's own, and no q of 0 or 1; those rows are kept in memory only.
+        """
         if self._write_back is None or not rows.fresh:
             return
         longer = list(rows.continue_columns())
         try:
             self._write_back.append(longer)
-        except StorageFailed as error:  # the answer is still correct
+        except (StorageFailed, InvalidInput) as error:  # the answer is still correct
             _LOG.warning("rows of %s were not written back: %s", rows.family, error)
             return
         with self._lock:
@@ -118,6 +121,8 @@ class BudgetRowsOf:
         """The computed rows that follow the table's, or begin a column that it has not, as slices."""
         for fixed in sorted({counts[:-1] for counts in self.fresh}):
             column = self._columns.get(fixed)
+            if column is not None and column.end is not End.CUT:  # another thread has completed it meanwhile
+                continue
             first = last = 0 if column is None else column.stop
             buffer = RowBuffer()
             key = BudgetColumn(self.family, self.q, fixed)
