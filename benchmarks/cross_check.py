@@ -3,9 +3,10 @@
 *discrete*: one route is the column, steps from r to r+1, in integers and then in balls. The other is the single cell:
 down from t = r, in integers alone. Compared are the ceiling at 10^-20, whether it is exact, and the least double.
 
-*sparse*: one route is the general product of blocks. The other sums binomial probabilities, in integers, over all
-pairs of numbers of ones among added and deleted bits, and sorts them by their ratios as fractions. Compared are the
-thresholds themselves, as fractions.
+*sparse*: one route is sums over products of blocks, found by bisection: in integers, and rows from balls where totals
+have more than 1,024 bits. The other sums binomial probabilities, in integers, over all pairs of numbers of ones among
+added and deleted bits, and sorts them by their ratios as fractions. Compared are the thresholds themselves, as
+fractions, and the same three entries of their rows.
 """
 
 import os
@@ -16,16 +17,16 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from itertools import islice
-from math import comb, log2
+from math import ceil, comb, inf, log2, nextafter
 from typing import NamedTuple
 
 import click
 
 from ellzero.certificates import Discrete, Sparse, recurrence, single_threshold
-from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts
+from ellzero.certificates.budget_thresholds import HALF, inverse_of_counts, row_of_counts
 from ellzero.certificates.exact_thresholds import column_end
 from ellzero.certificates.products import Products
-from ellzero.certificates.rounding import RowQuery
+from ellzero.certificates.rounding import Ceiling, Row, RowQuery
 from ellzero.core.progress import show_progress
 
 DIGITS = 20
@@ -80,18 +81,28 @@ def check_square(seed: int) -> CellTally:
                 tally.counts["flat"] += family.p_add + family.p_del == 1
                 tally.counts["in reversed order"] += family.p_add + family.p_del > 1
                 tau = inverse_of_counts(family, (add, delete), HALF, products)
-                if tau != sum_binomials(family, add, delete):
+                row = row_of_counts(family, (add, delete), HALF, DIGITS, products)
+                exact = sum_binomials(family, add, delete)
+                if tau != exact or row != round_row(exact):
                     tally.differing.append(f"{family}, add = {add}, delete = {delete}")
     return tally
 
 
 def random_sparse(source: random.Random) -> Sparse:
     """Probabilities as people use them, or of any denominator; some flat, some reversed."""
-    denominator = source.choice([10, 100, 1_000, source.randint(2, 10**6)])
+    denominator = source.choice([10, 100, 1_000, source.randint(2, 10**6), source.randint(2, 10**18)])
     p_add, p_del = (Fraction(source.randint(1, denominator - 1), denominator) for _ in range(2))
     if source.random() < 0.5:
         p_add = Fraction(source.randint(1, 50), 1_000)
     return Sparse(p_add, 1 - p_add if source.random() < 0.05 else p_del)
+
+
+def round_row(tau: Fraction) -> Row:
+    """The ceiling, whether it is τ, and the least double above τ."""
+    units = ceil(tau * 10**DIGITS)
+    nearest = float(tau)
+    above = nearest if Fraction(nearest) > tau else nextafter(nearest, inf)
+    return Row(Ceiling(units, Fraction(units, 10**DIGITS) == tau), inf if tau == 1 else above)
 
 
 def sum_binomials(family: Sparse, add: int, delete: int) -> Fraction:
