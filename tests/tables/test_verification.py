@@ -169,8 +169,9 @@ def test_any_wrong_row_is_found(tmp_path_factory: pytest.TempPathFactory, noise:
     change = data.draw(
         st.fixed_dictionaries({"units": st.integers(-2, 2), "exact": st.booleans(), "ulps": st.integers(-2, 2)})
     )
-    table = table_of(tmp_path_factory.mktemp("table"), [alter_row(piece, r, **change)])  # type: ignore[arg-type]
-    assert verify(table, share=1).sound == (not any(change.values()))
+    altered = alter_row(piece, r, **change)  # type: ignore[arg-type]  # above 1 doubles are further apart: it may stay 1
+    table = table_of(tmp_path_factory.mktemp("table"), [altered])
+    assert verify(table, share=1).sound == altered.rows.same_as(piece.rows)
 
 
 @settings(max_examples=30, deadline=None)
