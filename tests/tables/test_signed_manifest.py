@@ -60,6 +60,13 @@ def reason(path: Path) -> str:
     return refused.value.reason
 
 
+def write_beside(path: Path, data: bytes) -> Path:
+    """A file beside another, which stays as it is for the next example."""
+    changed = path.with_name("changed.json")
+    changed.write_bytes(data)
+    return changed
+
+
 def sign_document(document: dict[str, Any]) -> bytes:
     """Any document as canonical JSON with a valid signature, which needs no code of ellzero."""
 
@@ -158,9 +165,7 @@ def test_a_flipped_bit_is_refused(path: Path, data: st.DataObject) -> None:
     original = path.read_bytes()
     changed = bytearray(original)
     changed[data.draw(st.integers(0, len(original) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    path.write_bytes(changed)
-    reason(path)
-    path.write_bytes(original)
+    reason(write_beside(path, bytes(changed)))
 
 
 FIELDS = ("digests", "format", "kind", "public_key", "rows", "signature", "version")
@@ -176,23 +181,21 @@ other_values = any_json | hexadecimal | st.lists(hexadecimal) | st.tuples(hexade
 @quick
 @given(st.sampled_from(FIELDS), other_values)
 def test_a_changed_field_is_refused(path: Path, field: str, value: object) -> None:
-    original = path.read_bytes()
-    document = json.loads(original)
+    document = json.loads(path.read_bytes())
     assume(document[field] is not value and (document[field] != value or type(document[field]) is not type(value)))
-    path.write_bytes(json.dumps({**document, field: value}, sort_keys=True, separators=(",", ":")).encode())
-    reason(path)
-    path.write_bytes(original)
+    changed = json.dumps({**document, field: value}, sort_keys=True, separators=(",", ":"))
+    reason(write_beside(path, changed.encode()))
 
 
 @settings(quick, max_examples=100)
 @given(st.permutations(FIELDS))
 def test_another_order_of_the_keys_is_refused(path: Path, order: list[str]) -> None:
     assume(order != sorted(order))
-    original = path.read_bytes()
-    document = json.loads(original)
-    path.write_bytes(json.dumps({name: document[name] for name in order}, separators=(",", ":")).encode())
-    assert reason(path) == "is not canonical JSON: sorted keys, each once, and no spaces"
-    path.write_bytes(original)
+    document = json.loads(path.read_bytes())
+    changed = json.dumps({name: document[name] for name in order}, separators=(",", ":"))
+    assert (
+        reason(write_beside(path, changed.encode())) == "is not canonical JSON: sorted keys, each once, and no spaces"
+    )
 
 
 CANONICAL = "is not canonical JSON"
@@ -233,7 +236,10 @@ def test_other_bytes_are_refused_in_one_line(path: Path, rewrite: Callable[[byte
         ({"format": True}, "is not of format 1"),
         ({"format": 1.0}, "is not of format 1"),
         ({"kind": "paper"}, "is not of the kind"),
-        ({"more": 1}, "does not have exactly these fields: digests, public_key, rows, signature, version, format, kind"),
+        (
+            {"more": 1},
+            "does not have exactly these fields: digests, public_key, rows, signature, version, format, kind",
+        ),
         ({"rows": -1}, "has a field rows that no manifest has"),
         ({"rows": 2**63}, "has a field rows that no manifest has"),
         ({"rows": True}, "has a field rows that no manifest has"),
