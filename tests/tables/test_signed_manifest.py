@@ -14,12 +14,14 @@ from ellzero.certificates import Discrete
 from ellzero.core.errors import InvalidInput
 from ellzero.tables import (
     ColumnSlice,
+    DamagedShard,
     InvalidManifest,
     Table,
     TableManifest,
     ThresholdIndex,
     check_manifest,
     compact,
+    open_signed,
     read_manifest,
     sign_report,
     verify,
@@ -122,7 +124,7 @@ def test_missing_additional_and_changed_shards_are_named(table: Table, path: Pat
     table.store.remove([second])
     (added,) = table.append([exact_slice(BITS, 3)])
     missing = f"shard {digest_of(second)} of the manifest is missing"
-    assert check_manifest(table, manifest) == [missing, *sorted([damaged, f"shard {added} is not in the manifest"])]
+    assert check_manifest(table, manifest) == [missing, f"shard {added} is not in the manifest", damaged]
 
 
 def test_a_compacted_table_has_to_be_signed_again(table: Table, path: Path) -> None:
@@ -132,6 +134,31 @@ def test_a_compacted_table_has_to_be_signed_again(table: Table, path: Path) -> N
     path.write_bytes(sign_report(verify(table), KEY))
     assert read_manifest(path).digests == (digest_of(merged),)
     assert check_manifest(table, read_manifest(path)) == []
+
+
+def test_a_table_is_opened_only_as_it_was_signed(table: Table, path: Path) -> None:
+    uri, key = table.store.uri, KEY.public_key()
+    signed = open_signed(uri, path, key)
+    assert ThresholdIndex.open(signed).radius(0.99, BYTES, 784) == ThresholdIndex.open(table).radius(0.99, BYTES, 784)
+    with pytest.raises(InvalidManifest, match="is signed with the key"):
+        open_signed(uri, path, OTHER.public_key())
+    (added,) = table.append([exact_slice(BITS, 3)])
+    for reading in (lambda: open_signed(uri, path, key), lambda: ThresholdIndex.open(signed)):
+        with pytest.raises(InvalidManifest) as refused:
+            reading()
+        assert refused.value.reason == f"is not of the table {uri}: shard {added} is not in the manifest"
+    compact(table)
+    with pytest.raises(InvalidManifest, match="of the manifest is missing, and 2 more problems"):
+        open_signed(uri, path, key)
+
+
+def test_an_opened_table_reads_no_other_bytes(table: Table, path: Path) -> None:
+    signed = open_signed(table.store.uri, path, KEY.public_key())
+    first, second = table.store.names()
+    data = (Path(table.store.location) / second).read_bytes()
+    (Path(table.store.location) / first).write_bytes(data)
+    with pytest.raises(DamagedShard, match=f"shard {first} is damaged"):
+        ThresholdIndex.open(signed)
 
 
 def test_only_the_key_that_is_expected_will_do(path: Path) -> None:

@@ -24,6 +24,7 @@ from ellzero.tables.lookup.results import (
 from ellzero.tables.signed_manifest import (
     TableManifest as TableManifest,
     check_manifest as check_manifest,
+    open_signed as open_signed,
     read_manifest as read_manifest,
     sign_report as sign_report,
 )

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ellzero.core.errors import InvalidInput
+from ellzero.core.text import count_noun
 from ellzero.tables.errors import DamagedShard, InvalidManifest
 from ellzero.tables.signing_keys import (
     Ed25519PrivateKey,
@@ -26,7 +27,7 @@ from ellzero.tables.signing_keys import (
     InvalidSignature,
     fingerprint,
 )
-from ellzero.tables.store import digest_of
+from ellzero.tables.store import Store, digest_of
 from ellzero.tables.table import Table
 from ellzero.tables.verification import VerificationReport
 
@@ -102,19 +103,52 @@ def check_manifest(table: Table, manifest: TableManifest) -> list[str]:
     return table.store.retry_reading(lambda: _check_once(table, manifest))
 
 
+def open_signed(uri: str, path: Path, public_key: Ed25519PublicKey) -> Table:
+    """The table at a path or URI, from which only rows are read that this key has signed.
+
+    Every reading raises `InvalidManifest` unless the shards are exactly those of the manifest in the file ``path``, and
+    `DamagedShard` unless their bytes are. So nobody can exchange a shard between a check and the reading.
+    """
+    table = Table(_SignedStore(uri, str(path), read_manifest(path, public_key)))
+    table.store.names()
+    return table
+
+
+class _SignedStore(Store):
+    """The shards under one URI, which must be those of a manifest whenever they are listed."""
+
+    def __init__(self, uri: str, place: str, manifest: TableManifest) -> None:
+        super().__init__(uri)
+        self._place = place
+        self._manifest = manifest
+
+    def names(self) -> list[str]:
+        names = super().names()
+        problems = _compare_names(names, self._manifest)
+        if problems:
+            more = f", and {count_noun(len(problems) - 1, 'more problem')}" if problems[1:] else ""
+            raise InvalidManifest(self._place, f"is not of the table {self.uri}: {problems[0]}{more}")
+        return names
+
+
 def _check_once(table: Table, manifest: TableManifest) -> list[str]:
-    names, listed = table.store.names(), set(manifest.digests)
-    missing = sorted(listed - set(map(digest_of, names)))
-    problems = [f"shard {digest} of the manifest is missing" for digest in missing]
+    names = table.store.names()
+    problems = _compare_names(names, manifest)
+    listed = set(manifest.digests)
     for name in names:
-        if digest_of(name) not in listed:
-            problems.append(f"shard {name} is not in the manifest")
-            continue
         try:
-            table.store.read(name)
+            if digest_of(name) in listed:
+                table.store.read(name)
         except DamagedShard as error:
             problems.append(str(error))
     return problems
+
+
+def _compare_names(names: list[str], manifest: TableManifest) -> list[str]:
+    """Which shards of the manifest are missing, and which others there are."""
+    digests, listed = set(map(digest_of, names)), set(manifest.digests)
+    missing = [f"shard {digest} of the manifest is missing" for digest in manifest.digests if digest not in digests]
+    return missing + [f"shard {name} is not in the manifest" for name in names if digest_of(name) not in listed]
 
 
 def _parse(place: str, data: bytes) -> tuple[TableManifest, bytes]:
