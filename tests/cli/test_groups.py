@@ -12,7 +12,7 @@ from command_line import Ellzero, check_mistake
         ("table", "no command 'table'. Did you mean tables?"),
         ("nonsense", "no command 'nonsense'. There are certify, jobs, plan, plot, precompute, radius,"),
         ("tables expot", "no command 'expot'. Did you mean export?"),
-        ("tables lok", "no command 'lok'. There are compact, export, import, info, show, verify."),
+        ("tables lok", "no command 'lok'. There are compact, export, import, info, show, sign, verify."),
         ("tables lookup", "no command 'lookup'. Use `ellzero radius --table TABLE --p P --k K --alpha α --d D`."),
         ("jobs lst", "no command 'lst'. Did you mean list?"),
         ("plot thresh", "no command 'thresh'. Did you mean thresholds?"),

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from ellzero.cli.main import cli
 from ellzero.cli.registry import COMMANDS, CommandEntry
 from ellzero.core.install_hint import install_hint
+from ellzero.tables.bundled import LOCATION
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -72,6 +73,8 @@ def test_without_its_extra_a_command_is_one_line_with_the_remedy(module: str, ex
         ("ray", "cluster", "certify --model demo-digits --executor ray --limit 2 --n 10 --out results"),
         ("matplotlib", "plot", "plot thresholds --k 1 --alpha 0.5 --out figure.png"),
         ("sklearn", "predict", "certify --model demo-digits --out results"),
+        ("cryptography", "sign", f"tables sign {LOCATION} --new-key key.pem --out manifest.json"),
+        ("cryptography", "sign", f"tables verify {LOCATION} --manifest manifest.json"),
     ],
 )
 def test_an_extra_that_only_some_options_need_is_named_when_they_are_used(

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from base64 import b64decode
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -214,6 +216,72 @@ def test_verify_against_the_paper_and_against_another_table(
     assert ellzero(f"tables verify {wrong} --against {table}").code == 1
 
 
+def test_a_signed_table_is_verified_without_recomputing(ellzero: Ellzero, table: str, tmp_path: Path) -> None:
+    run = ellzero(f"tables sign {table} --new-key {tmp_path}/key.pem --out {tmp_path}/manifest.json")
+    assert run.code == 0
+    assert run.out.startswith("sound: 143 rows of 3 columns in 2 shards, ")
+    signer = re.fullmatch(r"ellzero: signed with the key ([0-9a-f]{64}): .*/manifest.json\n", run.err)
+    assert signer is not None, run.err
+    manifest = f"tables verify {table} --manifest {tmp_path}/manifest.json"
+    signed = (
+        f"as signed: 143 rows in 2 shards, by ellzero 0.1.0 with the key {signer[1]}; they are the signer's, so none "
+        "has to be recomputed"
+    )
+    anybody = f"anybody could have signed this, with the key {signer[1]}: give --public-key to say whose it must be"
+    assert ellzero(f"{manifest} --public-key {tmp_path}/key.pub.pem") == Run(0, f"{signed}\n", "")
+    assert ellzero(manifest) == Run(0, f"{anybody}\n{signed}\n", "")
+    all_rows = "sound: 143 rows of 3 columns in 2 shards, 143 recomputed"
+    assert ellzero(f"{manifest} --public-key {tmp_path}/key.pub.pem --all").out == f"{signed}\n{all_rows}\n"
+    again = ellzero(f"tables sign {table} --key {tmp_path}/key.pem --all --out {tmp_path}/again.json")
+    assert (again.code, again.out) == (0, f"{all_rows}\n")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "manifest.json").read_bytes()
+
+
+def test_a_table_other_than_the_signed_one_exits_with_one(ellzero: Ellzero, table: str, tmp_path: Path) -> None:
+    for name in ("key", "other"):
+        ellzero(f"tables sign {table} --new-key {tmp_path}/{name}.pem --out {tmp_path}/{name}.json")
+    signed = set(Table.open(table).store.names())
+    ellzero(f"tables compact {table}")
+    (merged,) = Table.open(table).store.names()
+    run = ellzero(f"tables verify {table} --manifest {tmp_path}/key.json --public-key {tmp_path}/key.pub.pem --all")
+    assert (run.code, run.err) == (1, "")
+    assert run.out.splitlines() == [
+        *(f"shard {name.removesuffix('.parquet')} of the manifest is missing" for name in sorted(signed)),
+        f"shard {merged} is not in the manifest",
+        f"NOT AS SIGNED: 3 problems with the shards of {tmp_path}/key.json",
+    ]
+    run = ellzero(f"tables verify {table} --manifest {tmp_path}/key.json --public-key {tmp_path}/other.pub.pem")
+    one_line(run, 1, f"the manifest {tmp_path}/key.json is signed with the key ", ", not with ")
+    one_line(ellzero(f"tables verify {table} --manifest {tmp_path}/key.pem"), 1, "key.pem is not JSON")
+    one_line(ellzero(f"tables verify {table} --manifest {tmp_path}/none"), 1, "none cannot be read: No such file")
+
+
+def test_an_unsound_table_is_not_signed(ellzero: Ellzero, tmp_path: Path) -> None:
+    place = str(tmp_path / "wrong")
+    Table.create(place).append([alter_row(exact_slice(BYTES), 60, units=-1)])
+    run = ellzero(f"tables sign {place} --new-key {tmp_path}/key.pem --out {tmp_path}/manifest.json --all")
+    assert run.code == 1
+    assert run.out.splitlines()[-1].startswith("NOT SOUND: ")
+    assert not (tmp_path / "manifest.json").exists()
+
+
+def test_signing_shows_nothing_of_the_private_key(ellzero: Ellzero, table: str, tmp_path: Path) -> None:
+    ellzero(f"tables sign {table} --new-key {tmp_path}/key.pem --out {tmp_path}/manifest.json")
+    secret = (tmp_path / "key.pem").read_text().splitlines()[1]
+    lines = (
+        f"sign {table} --key {tmp_path}/key.pem --out {tmp_path}/manifest.json",
+        f"sign {table} --new-key {tmp_path}/key.pem --out {tmp_path}/manifest.json",
+        f"verify {table} --manifest {tmp_path}/manifest.json --public-key {tmp_path}/key.pem",
+        f"verify {table} --manifest {tmp_path}/key.pem",
+    )
+    runs = [ellzero(f"tables {line}") for line in lines]
+    assert [run.code for run in runs] == [0, 1, 2, 1]
+    shown = "".join(run.out + run.err for run in runs) + (tmp_path / "manifest.json").read_text()
+    assert secret not in shown
+    seed = b64decode(secret)[-32:]  # RFC 8410: the last bytes of the PKCS #8 form are the key
+    assert seed.hex() not in shown
+
+
 def test_compact_says_what_it_did(ellzero: Ellzero, table: str) -> None:
     before = contents(Table.open(table))
     run = ellzero(f"tables compact {table}")
@@ -287,12 +355,20 @@ def test_a_list_for_another_noise_is_unsound_or_loose(ellzero: Ellzero, table: s
         ("export {table} --format xml", "'xml' is not one of"),
         ("export {table} --out {tmp}", "is a directory"),
         ("compact", "Missing argument 'TABLE'"),
+        ("sign --out {tmp}/m", "Missing argument 'TABLE'"),
+        ("sign {table} --key {tmp}/text", "Missing option '--out'"),
+        ("sign {table} --out {tmp}/m", "give either --key or --new-key"),
+        ("sign {table} --key {tmp}/text --new-key {tmp}/k.pem --out {tmp}/m", "give either --key or --new-key"),
+        ("sign {table} --key {tmp}/text --out {tmp}/m", "--key must be an Ed25519 private key without a passphrase"),
+        ("verify {table} --manifest {tmp}/text --public-key {tmp}/text", "--public-key must be an Ed25519 public key"),
+        ("verify {table} --manifest {tmp}/text --against {table}", "give either --against or --manifest, not both"),
+        ("verify {table} --public-key {tmp}/text", "--public-key is of a manifest: give --manifest too"),
         ("import {tmp}/missing --k 1 --alpha 0.8", "No such file or directory"),
         ("import {tmp}/binary --k 1 --alpha 0.8", "is not a text file"),
         ("import {tmp}/empty --k 1 --alpha 0.8", "holds no rows"),
         ("import {tmp}/text --k 1 --alpha 0.8", "text is no list of thresholds: line 1 must be a radius and a decimal"),
         ("import {tmp}/list --k 1 --alpha 8", "--alpha must be a rational number"),
-        ("nothing", "no command 'nothing'. There are compact, export, import, info, show, verify."),
+        ("nothing", "no command 'nothing'. There are compact, export, import, info, show, sign, verify."),
         ("info {table} --all", "No such option"),
     ],
 )

@@ -18,6 +18,7 @@ from ellzero.core import EllzeroError
             ValueError,
             "shard x has format 3, and this ellzero reads up to 1: upgrade ellzero",
         ),
+        (tables.InvalidManifest("there", "is no JSON"), ValueError, "the manifest there is no JSON"),
         (tables.Contradiction("K = 1"), ArithmeticError, "shards disagree about K = 1"),
         (tables.StorageFailed("there", "full"), EllzeroError, "there: full"),
     ],

@@ -16,6 +16,7 @@ from uvicorn.supervisors import Multiprocess
 
 from ellzero.cli.parameters import Command
 from ellzero.core.errors import InvalidInput, MissingExtra
+from ellzero.serve.lookup.open_table import open_table
 from ellzero.serve.platform.api_keys import make_key
 from ellzero.serve.platform.logs import make_log_config
 from ellzero.serve.platform.metrics import SHARED_DIRECTORY
@@ -30,7 +31,6 @@ from ellzero.serve.settings import (
     variable_name,
 )
 from ellzero.serve.voting.job_store import JobStore
-from ellzero.tables import Table
 
 _BACKLOG = 2_048
 _APPLICATION = "ellzero.serve.app:create_app"
@@ -64,8 +64,7 @@ def serve_command(
     given = {"tables": tables, "models": models, "results": results, "host": host, "port": port, "workers": workers}
     settings = read_settings(**{key: value for key, value in given.items() if value is not None})
     _warn_of_unknown_variables()
-    if settings.tables is not None:
-        Table.open(settings.tables)  # a wrong table is reported here, before anything is started
+    open_table(settings)  # a wrong table is reported here, before anything is started
     _check_models(settings)
     ResultsRegistry(settings.results).check()
     listener = _listener(settings)

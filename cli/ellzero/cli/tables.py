@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -39,11 +39,26 @@ from ellzero.tables.verification import VerificationReport, audit, compare_table
 # Seconds a step of the single-cell route takes, to say what verification will cost.
 _SECONDS_A_STEP = 1.2e-6
 _SECONDS_A_BUDGET = 3e-4  # by the general product, from the beginning
+_SHARE = "0.01"
 _MOST_PRINTED = 20
 # An error bound is shown rounded up.
 _UP = Context(prec=4, rounding=ROUND_CEILING)
 
 _table = click.argument("table", default=str(LOCATION), metavar="[TABLE]")
+_file = click.Path(dir_okay=False, path_type=Path)
+
+
+def _recomputing(command: Callable[..., None]) -> Callable[..., None]:
+    """--share, --all and --seed: which rows are recomputed."""
+    for option in (
+        click.option(
+            "--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Seed for choosing the rows."
+        ),
+        click.option("--all", "everything", is_flag=True, help="Recompute every row."),
+        click.option("--share", help=f"Share of the rows to recompute, from 0 to 1.  [default: {_SHARE}]"),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group(
@@ -126,25 +141,75 @@ def show_command(table: str, wanted: ColumnFilter) -> None:
 
 @tables_group.command("verify", cls=Command)
 @_table
-@click.option("--share", default="0.01", show_default=True, help="Share of the rows to recompute, from 0 to 1.")
-@click.option("--all", "everything", is_flag=True, help="Recompute every row.")
-@click.option("--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Seed for choosing the rows.")
+@_recomputing
 @click.option("--against", help="Compare with another table instead: of the paper's algorithm, or of thresholds.")
-def verify_command(table: str, share: str, everything: bool, seed: int, against: str | None) -> None:
+@click.option(
+    "--manifest",
+    type=_file,
+    help="Check that the shards are those of a signed manifest; rows are recomputed only with --share or --all.",
+)
+@click.option("--public-key", type=_file, help="PEM file of the key that must have signed the manifest.")
+def verify_command(
+    table: str,
+    share: str | None,
+    everything: bool,
+    seed: int,
+    against: str | None,
+    manifest: Path | None,
+    public_key: Path | None,
+) -> None:
     """Check a table: digests, conventions, order, monotonicity, and rows recomputed by an independent route.
 
     The last line is the verdict; the exit code is 1 if anything is wrong.
     """
+    if against is not None and manifest is not None:
+        raise click.UsageError("give either --against or --manifest, not both")
+    if public_key is not None and manifest is None:
+        raise click.UsageError("--public-key is of a manifest: give --manifest too")
     opened = Table.open(table)
+    if manifest is not None:
+        _check_manifest(opened, manifest, public_key)
+        if share is None and not everything:
+            return
     if against is not None:
         paper = read_kind(Store(against)) == lee2019_table.KIND
         verdict = (
             audit(PaperTable.open(against).rows(), opened) if paper else compare_tables(opened, Table.open(against))
         )
     else:
-        fraction = 1.0 if everything else float(read_probability(share, "share"))
-        verdict = verify(opened, fraction, seed, lambda runs: _track_columns(runs, opened, fraction))
+        verdict = _verify_rows(opened, share, everything, seed)
     _print_verdict(verdict)
+
+
+@tables_group.command("sign", cls=Command)
+@click.argument("table")
+@click.option("--key", type=_file, help="PEM file of an Ed25519 private key.")
+@click.option("--new-key", type=_file, help="Make a key first, KEY.pem, and its public key beside it, KEY.pub.pem.")
+@click.option("--out", type=_file, required=True, help="File to write: the signed manifest.")
+@_recomputing
+def sign_command(
+    table: str, key: Path | None, new_key: Path | None, out: Path, share: str | None, everything: bool, seed: int
+) -> None:
+    """Verify a table and sign a manifest of it, by which others see that its rows are yours.
+
+    The manifest is of the shards as they are now: after adding rows or compacting, sign again. Nothing is signed if
+    anything is wrong with the table.
+    """
+    from ellzero.tables.signed_manifest import sign_report
+    from ellzero.tables.signing_keys import create_key, fingerprint, read_private_key
+
+    opened = Table.open(table)
+    if key is not None and new_key is None:
+        private = read_private_key(key)
+    elif new_key is not None and key is None:
+        private = create_key(new_key)
+    else:
+        raise click.UsageError("give either --key or --new-key")
+    verdict = _verify_rows(opened, share, everything, seed)
+    _print_verdict(verdict)
+    with _open_output(out) as sink:
+        sink.write(sign_report(verdict, private).decode("ascii"))
+    notify(f"signed with the key {fingerprint(private.public_key())}: {out}")
 
 
 @tables_group.command("compact", cls=Command)
@@ -244,11 +309,41 @@ def _noise_of(key: ColumnKey) -> tuple[Family, Fraction]:
     return (key, HALF) if isinstance(key, Discrete) else (key.family, key.q)
 
 
-def _print_verdict(verdict: VerificationReport) -> None:
-    for problem in verdict.problems[:_MOST_PRINTED]:
+def _verify_rows(table: Table, share: str | None, everything: bool, seed: int) -> VerificationReport:
+    fraction = 1.0 if everything else float(read_probability(_SHARE if share is None else share, "share"))
+    return verify(table, fraction, seed, lambda runs: _track_columns(runs, table, fraction))
+
+
+def _check_manifest(table: Table, path: Path, public_key: Path | None) -> None:
+    """Print whether the shards are those of a signed manifest, and whose key signed it; exit with 1 if they are not."""
+    from ellzero.tables.signed_manifest import check_manifest, read_manifest
+    from ellzero.tables.signing_keys import fingerprint, read_public_key
+
+    manifest = read_manifest(path, None if public_key is None else read_public_key(public_key))
+    problems = check_manifest(table, manifest)
+    signer = fingerprint(manifest.key)
+    _print_problems(problems)
+    if public_key is None:
+        click.echo(f"anybody could have signed this, with the key {signer}: give --public-key to say whose it must be")
+    if problems:
+        click.echo(f"NOT AS SIGNED: {count_noun(len(problems), 'problem')} with the shards of {path}")
+        sys.exit(1)
+    signed = f"{count_noun(manifest.rows, 'row')} in {count_noun(len(manifest.digests), 'shard')}"
+    click.echo(
+        f"as signed: {signed}, by ellzero {manifest.version} with the key {signer}; they are the signer's, so none has "
+        "to be recomputed"
+    )
+
+
+def _print_problems(problems: list[str]) -> None:
+    for problem in problems[:_MOST_PRINTED]:
         click.echo(problem)
-    if len(verdict.problems) > _MOST_PRINTED:
-        click.echo(f"… and {len(verdict.problems) - _MOST_PRINTED:,} more")
+    if len(problems) > _MOST_PRINTED:
+        click.echo(f"… and {len(problems) - _MOST_PRINTED:,} more")
+
+
+def _print_verdict(verdict: VerificationReport) -> None:
+    _print_problems(verdict.problems)
     click.echo(str(verdict))
     if not verdict.sound:
         sys.exit(1)

@@ -30,6 +30,12 @@ class ServeSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     tables: Annotated[str | None, Field(description="Path or URI of the table; by default the bundled one.")] = None
+    tables_manifest: Annotated[
+        str | None, Field(description="File of a signed manifest: a table that is not as signed is refused.")
+    ] = None
+    tables_public_key: Annotated[
+        str | None, Field(description="PEM file of the key that must have signed the manifest.")
+    ] = None
     write_back: Annotated[bool, Field(description="Add columns that were computed on demand to the table.")] = False
     models: Annotated[
         str | None,

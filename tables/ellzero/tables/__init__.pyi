@@ -5,6 +5,7 @@ from ellzero.tables.compaction import CompactionReport as CompactionReport, comp
 from ellzero.tables.errors import (
     Contradiction as Contradiction,
     DamagedShard as DamagedShard,
+    InvalidManifest as InvalidManifest,
     NewerFormat as NewerFormat,
     NotATable as NotATable,
     TableError as TableError,
@@ -20,5 +21,13 @@ from ellzero.tables.lookup.results import (
     RadiiResult as RadiiResult,
     RadiusResult as RadiusResult,
 )
+from ellzero.tables.signed_manifest import (
+    TableManifest as TableManifest,
+    check_manifest as check_manifest,
+    open_signed as open_signed,
+    read_manifest as read_manifest,
+    sign_report as sign_report,
+)
+from ellzero.tables.signing_keys import read_private_key as read_private_key, read_public_key as read_public_key
 from ellzero.tables.table import Extent as Extent, Table as Table
 from ellzero.tables.verification import VerificationReport as VerificationReport, audit as audit, verify as verify

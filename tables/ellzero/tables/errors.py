@@ -6,6 +6,7 @@ The tree, below `ellzero.core.EllzeroError`::
     ├── NotATable (LookupError)          there is no table at the location, or something else
     ├── DamagedShard (ValueError)        the bytes are not those the shard's name promises, or not a shard of ellzero
     ├── NewerFormat (ValueError)         the shard was written by a later version of ellzero
+    ├── InvalidManifest (ValueError)     a signed manifest that proves nothing: other bytes, signature or key
     └── Contradiction (ArithmeticError)  two shards differ in the same row: at most one can be right
 
 `ellzero.core.StorageFailed` says that the file system or the object store failed.
@@ -55,6 +56,18 @@ class NewerFormat(TableError, ValueError):
         return (
             f"shard {self.name} has format {self.version}, and this ellzero reads up to {self.newest}: upgrade ellzero"
         )
+
+
+class InvalidManifest(TableError, ValueError):
+    """The signed manifest at ``place`` proves nothing, for this ``reason``."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(place, reason)
+        self.place = place
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the manifest {self.place} {self.reason}"
 
 
 class Contradiction(TableError, ArithmeticError):

@@ -29,6 +29,7 @@ from ellzero.tables.errors import Contradiction, DamagedShard
 from ellzero.tables.format import shard
 from ellzero.tables.format.keys import ColumnKey, describe_key, row_axis
 from ellzero.tables.format.rows import DIGITS, SCALE, ColumnSlice, End, merge_slices
+from ellzero.tables.store import digest_of
 from ellzero.tables.table import Table
 
 _UP = Context(prec=3, rounding=ROUND_CEILING)
@@ -38,7 +39,10 @@ Watch: TypeAlias = Callable[[Iterable[tuple[str, ColumnSlice]]], Iterable[tuple[
 
 @dataclass
 class VerificationReport:
-    """What was checked, and every problem. ``share`` is the probability with which each row was recomputed."""
+    """What was checked, and every problem. ``share`` is the probability with which each row was recomputed.
+
+    ``digests`` are those of the shards that `verify` has read, sorted; other comparisons leave it empty.
+    """
 
     shards: int = 0
     columns: int = 0
@@ -47,6 +51,7 @@ class VerificationReport:
     problems: list[str] = field(default_factory=list)
     how: str = "recomputed"
     share: float = 1.0
+    digests: list[str] = field(default_factory=list)
 
     @property
     def sound(self) -> bool:
@@ -71,7 +76,7 @@ def verify(table: Table, share: float = 0.01, seed: int = 0, watch: Watch = iter
     """Check everything; recompute each row with probability ``share``, and the first and last row of every slice.
 
     A wrong row that is consistent with its min_p and its neighbours is noticed only if it is recomputed, so only
-    ``share=1`` protects against shards that somebody has written with intent.
+    ``share=1``, or a signed manifest, protects against shards that somebody has written with intent.
     """
     return table.store.retry_reading(lambda: _verify_once(table, share, seed, watch))
 
@@ -87,6 +92,7 @@ def _verify_once(table: Table, share: float, seed: int, watch: Watch) -> Verific
         report.recomputed += int(positions.sum())
         flaws = [*_find_flaws(piece), *_find_differences(piece, np.flatnonzero(positions).tolist())]
         report.problems.extend(f"shard {name}: {describe_key(piece.key)}{flaw}" for flaw in flaws)
+    report.digests = sorted(set(map(digest_of, readable)))
     for key, slices in table.iter_columns(readable):
         report.columns += 1
         try:

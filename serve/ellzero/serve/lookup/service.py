@@ -31,6 +31,7 @@ from ellzero.core.schemas import (
 from ellzero.core.text import format_duration
 from ellzero.serve.lookup import cost_estimates
 from ellzero.serve.lookup.cost_estimates import Demand
+from ellzero.serve.lookup.open_table import open_table
 from ellzero.serve.lookup.request_models import (
     CompareRequest,
     PlanRequest,
@@ -46,7 +47,6 @@ from ellzero.serve.platform.problems import HttpProblem
 from ellzero.serve.platform.thread_pool import ThreadPool
 from ellzero.serve.settings import ServeSettings
 from ellzero.tables import ColumnResult, ThresholdIndex
-from ellzero.tables.bundled import LOCATION
 from ellzero.tables.lookup import queries
 from ellzero.tables.lookup.column_cache import MOST_CACHED_ROWS
 from ellzero.tables.lookup.results import RadiusResult
@@ -68,7 +68,7 @@ class LookupService:
         """Load or reload the table. Requests use the old one until the new one is complete."""
         # Arrow's other memory pools would keep what reading took.
         pa.set_memory_pool(pa.system_memory_pool())
-        index = ThresholdIndex.open(self._settings.tables or str(LOCATION), self._settings.write_back)
+        index = ThresholdIndex.open(open_table(self._settings), self._settings.write_back)
         pa.default_memory_pool().release_unused()
         self._index = index
         self._metrics.columns_loaded.set(len(index.noises))
