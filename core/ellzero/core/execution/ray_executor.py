@@ -93,7 +93,10 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         return int(self._ray.cluster_resources().get("GPU", 0))
 
     def run(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Yield the results in the order in which they are ready, with a bounded number of tasks in flight."""
+        """Yield the results in the order in which they are ready, with a bounded number of tasks in flight.
+
+        After an error, or if the caller reads no further, those in flight go on until they or the driver end.
+        """
         ray = self._ray
         remote = ray.remote(max_retries=_RETRIES)(_apply)
         work_reference = ray.put(work)
@@ -101,16 +104,13 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         in_flight = [
             remote.remote(work_reference, item) for item in islice(pending, max(_LEAST_IN_FLIGHT, 2 * self.workers))
         ]
-        try:
-            while in_flight:
-                (ready,), in_flight = ray.wait(in_flight, num_returns=1)
-                result = self._result(ready)
-                del ready  # and with it the copy in the object store
-                in_flight.extend(remote.remote(work_reference, item) for item in islice(pending, 1))
-                yield result
-        finally:
-            for reference in in_flight:  # after an error, or if the caller reads no further
-                ray.cancel(reference)
+        # They are not cancelled: Ray ends the whole process if a task completes while it is (2.60).
+        while in_flight:
+            (ready,), in_flight = ray.wait(in_flight, num_returns=1)
+            result = self._result(ready)
+            del ready  # and with it the copy in the object store
+            in_flight.extend(remote.remote(work_reference, item) for item in islice(pending, 1))
+            yield result
 
     def count_workers(self, resources: WorkerResources) -> int:
         """How many workers with these resources the cluster has room for."""
