@@ -9,21 +9,29 @@ from ellzero.core.numbers import read_integer
 from ellzero.smoothing.models.card import Feed
 from ellzero.smoothing.models.model_io import InputLike, check_feed, prepare_for_model, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.protected import MaskLike, read_inputs, sample_noisy_batch
 from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
 
 
 def add_noise(
-    batch: InputLike, noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
+    batch: InputLike,
+    noise: NoiseFamily,
+    *,
+    seed: int,
+    step: int = 0,
+    feed: Feed | str = Feed.SCALED,
+    protected: MaskLike | None = None,
 ) -> Tensor:
     """Draw one noisy copy of each input of ``batch``, in the form in which `SmoothedClassifier` gives it to a model.
 
     ``batch`` has one input per row: integers 0..K, or floats that are multiples of 1/K. The result is on its device:
     float32 scaled to [0, 1], or int64 with ``feed="levels"``. The same seed, step and noise give the same random
-    numbers, so each batch needs its own ``step`` (or seed).
+    numbers, so each batch needs its own ``step`` (or seed). ``protected``: booleans in the shape of the batch, True
+    where noise leaves it alone.
     """
     device = batch.device if isinstance(batch, Tensor) else torch.device("cpu")
     check_feed(noise, Feed.of(feed))
-    levels = noise.read_batch(read_levels(batch, noise.levels)).to(device)
+    levels, masks = read_inputs(noise, read_levels(batch, noise.levels), protected)
     source = open_training_source(
         noise,
         read_integer(seed, "seed", 0),
@@ -32,7 +40,8 @@ def add_noise(
         step=read_integer(step, "step", 0),
         device=device,
     )
-    return prepare_for_model(noise.sample_batch(levels, source), noise.levels, Feed.of(feed))
+    noisy = sample_noisy_batch(noise, levels.to(device), masks, source)
+    return prepare_for_model(noisy, noise.levels, Feed.of(feed))
 
 
 def open_training_source(

@@ -72,6 +72,13 @@ class _Continuous(ABC):
     def read_batch(self, batch: Tensor) -> Tensor:
         return batch
 
+    @property
+    def strikes_independently(self) -> bool:
+        return True
+
+    def unit_shape(self, shape: torch.Size) -> torch.Size:
+        return shape
+
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()
 

@@ -88,8 +88,15 @@ class DiscreteNoise:
         self.check_shape(batch.shape[1:])
         return batch
 
+    @property
+    def strikes_independently(self) -> bool:
+        return True
+
+    def unit_shape(self, shape: torch.Size) -> torch.Size:
+        return shape if self.unit is Unit.COORDINATE else torch.Size(shape[1:])
+
     def dimension(self, shape: torch.Size) -> int:
-        return shape.numel() // self.channels
+        return self.unit_shape(shape).numel()
 
     def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
         return self._sample_noisy(x, x.shape, source, count)
@@ -117,7 +124,7 @@ class DiscreteNoise:
         draw from all values until it is another one.
         """
         others_only, share = self._kept_share
-        units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *shape[1:]))
+        units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *self.unit_shape(shape)))
         own = source.array(x)
         keep = sample_coins(source, share, count * units.numel()).reshape(count, *units)
         values = sample_levels(source, self.levels, count * shape.numel()).reshape(count, *shape)

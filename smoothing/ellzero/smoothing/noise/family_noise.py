@@ -59,6 +59,13 @@ class FamilyNoise(ABC):
         self.check_shape(batch.shape[1:])
         return batch
 
+    @property
+    def strikes_independently(self) -> bool:
+        return True
+
+    def unit_shape(self, shape: torch.Size) -> torch.Size:
+        return shape
+
     def dimension(self, shape: torch.Size) -> int:
         return shape.numel()
 

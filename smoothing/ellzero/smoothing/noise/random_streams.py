@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor
@@ -80,12 +81,15 @@ def block_samples(coordinates: int) -> int:
     return 1 << (most.bit_length() - 1)
 
 
-def stream_key(seed: int, noise: str, x: Tensor) -> bytes:
-    """The name of an input's streams. It depends on the input's values, not on its place in a data set."""
+def stream_key(seed: int, noise: str, x: Tensor, protected: NDArray[np.bool_] | None = None) -> bytes:
+    """The name of an input's streams. It depends on the input's values and protected positions, not on its place in a
+    data set."""
     digest = hashlib.blake2b(digest_size=16, person=b"ellzero streams")
     for field in (str(seed), noise, str(tuple(x.shape)), str(x.dtype)):
         digest.update(f"{len(field)}:{field}".encode())
     digest.update(x.cpu().contiguous().numpy().tobytes())
+    if protected is not None:
+        digest.update(protected.tobytes())
     return digest.digest()
 
 

@@ -19,6 +19,7 @@ from ellzero.smoothing.models.model_io import (
     make_model_error,
     prepare_for_model,
 )
+from ellzero.smoothing.noise.protected import sample_noisy
 from ellzero.smoothing.noise.random_streams import Stage, open_source
 from ellzero.smoothing.sampling.sampling_task import SampleRange, SamplingTask
 
@@ -168,7 +169,8 @@ class NoisySampler:
         if block is None or block[0] != name:
             self._last_block = None  # frees its memory before the next one is drawn, which may fail
             source = open_source(*name, self.device)
-            block = name, task.noise.sample(task.x.to(self.device), source, task.block)
+            x = task.x.to(self.device)
+            block = name, sample_noisy(task.noise, x, task.protected, source, task.block)
             self._last_block = block  # batches smaller than a block need it again
         return block[1][samples.start : samples.stop]
 
