@@ -66,7 +66,7 @@ def report_command(results: tuple[str, ...], figure: Path | None, r_max: int | N
             votes = {"votes_drawn": drawn} if by_votes else {}
             click.echo(json.dumps({"results": uri, "run": manifest, **votes, **asdict(report)}))
         else:
-            _print_report(uri, manifest, report, drawn, table["d"][0].as_py())
+            _print_report(uri, manifest, report, drawn, table["d"].to_pylist())
     if not reports:
         if figure is not None:
             raise click.UsageError("--plot draws certificates of data sets, and an experiment has its own figures")
@@ -131,11 +131,13 @@ def _default_figure(results: Sequence[str]) -> Path | None:
     return Path(results[0]) / "curves.svg" if os.path.isdir(results[0]) else None
 
 
-def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float | None, d: int) -> None:
+def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float | None, units: list[int]) -> None:
     model, data = run["model"], run["data"]
     part = f"{data['part']} of the {data['split']} split" if "part" in data else data["split"]
     click.echo(f"{uri}: {model['name']} ({model['architecture']}) on {data['name']}, {part}")
     votes = "exact" if drawn is None else f"failure {run['failure']}, n = {run['n']:,}, {drawn:.0%} drawn"
+    few, many = min(units), max(units)  # inputs may be of different lengths
+    d = f"{few:,}" if few == many else f"{few:,} to {many:,}"
     click.echo(f"{describe_noise(run['noise'])}, d = {d}; {votes}")
     if "certificate" in run:
         click.echo(f"certificates: {run['certificate']}")

@@ -60,7 +60,8 @@ class CertifiedShare:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportAnswer:
-    """The metrics of a run. ``accuracy`` ends where nothing is certified any more, or at ``d``, the units of an input.
+    """The metrics of a run. ``accuracy`` ends where nothing is certified any more, or at ``d``, the units
+    that an adversary may change: of the input that has most, where inputs are of different lengths.
 
     ``votes_drawn`` is the share of the votes that the run could have drawn; None if its certificates are exact. ``run``
     is what its run.json says; integers that some JSON readers would round are text.

@@ -100,7 +100,7 @@ class CertifiedRun:
     @cached_property
     def report(self) -> ReportAnswer:
         """The metrics of the inputs so far, of which there must be one at least."""
-        d = int(self.rows["d"][0].as_py())
+        d = int(pc.max(self.rows["d"]).as_py())
         largest = max(outcome.certified for outcome in self._outcomes)
         report = summarize(self._outcomes, min(max(largest, 0) + 1, d))
         drawn = None
