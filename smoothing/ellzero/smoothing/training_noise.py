@@ -1,29 +1,46 @@
 """Noise for training: one noisy copy of each input of a batch, drawn exactly as for votes."""
 
 import hashlib
+from typing import TYPE_CHECKING, Any, cast, overload
 
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from ellzero.core.numbers import read_integer
-from ellzero.smoothing.models.card import Feed
-from ellzero.smoothing.models.model_io import InputLike, check_feed, prepare_for_model, read_levels
+from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.model_io import InputLike, check_feed, is_tensor, prepare_for_model, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
+
+@overload
+def add_noise(
+    batch: "Tensor", noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
+) -> "Tensor": ...
+@overload
+def add_noise(
+    batch: NDArray[Any] | list[object],
+    noise: NoiseFamily,
+    *,
+    seed: int,
+    step: int = 0,
+    feed: Feed | str = Feed.SCALED,
+) -> NDArray[Any]: ...
 def add_noise(
     batch: InputLike, noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
-) -> Tensor:
+) -> "Tensor | NDArray[Any]":
     """Draw one noisy copy of each input of ``batch``, in the form in which `SmoothedClassifier` gives it to a model.
 
-    ``batch`` has one input per row: integers 0..K, or floats that are multiples of 1/K. The result is on its device:
-    float32 scaled to [0, 1], or int64 with ``feed="levels"``. The same seed, step and noise give the same random
-    numbers, so each batch needs its own ``step`` (or seed).
+    ``batch`` has one input per row: integers 0..K, or floats that are multiples of 1/K. The result is float32 scaled to
+    [0, 1], or int64 with ``feed="levels"``: of a tensor a tensor on its device, otherwise a numpy array. The same seed,
+    step and noise give the same random numbers, so each batch needs its own ``step`` (or seed).
     """
-    device = batch.device if isinstance(batch, Tensor) else torch.device("cpu")
     check_feed(noise, Feed.of(feed))
-    levels = noise.read_batch(read_levels(batch, noise.levels)).to(device)
+    levels = noise.read_batch(read_levels(batch, noise.levels))
+    device: Any = getattr(batch, "device", None) if is_tensor(batch) else None
     source = open_training_source(
         noise,
         read_integer(seed, "seed", 0),
@@ -32,11 +49,16 @@ def add_noise(
         step=read_integer(step, "step", 0),
         device=device,
     )
-    return prepare_for_model(noise.sample_batch(levels, source), noise.levels, Feed.of(feed))
+    samples = prepare_for_model(noise.sample_batch(levels, source), noise.levels, Feed.of(feed))
+    if device is not None:
+        import torch
+
+        samples = torch.as_tensor(samples)
+    return cast("Tensor | NDArray[Any]", samples)
 
 
 def open_training_source(
-    noise: NoiseFamily, seed: int, epoch: int, stage: Stage, step: int, device: torch.device
+    noise: NoiseFamily, seed: int, epoch: int, stage: Stage, step: int, device: "torch.device | None"
 ) -> RandomSource:
     """The stream of one step of an epoch."""
     key = hashlib.blake2b(f"{seed} {noise.tag} {epoch}".encode(), digest_size=16).digest()

@@ -1,14 +1,13 @@
 """Noises that hide tokens, pixels or features: they are replaced by a symbol that no input has. Drawn exactly."""
 
-import torch
-from torch import Tensor
+from math import prod
 
 from ellzero.certificates import Ablation, Mask
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.noise.discrete import sample_coins
 from ellzero.smoothing.noise.family_noise import FamilyNoise
-from ellzero.smoothing.noise.random_streams import Array, RandomSource, level_kind
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 
 _MOST_K = 2**31 - 3
 
@@ -19,11 +18,11 @@ class HidingNoise(FamilyNoise):
     The model must take levels (``feed="levels"``) and know K + 2 of them: this one has no place among scaled values.
     """
 
-    def _hide(self, hidden: Array, x: Tensor, source: RandomSource) -> Tensor:
+    def _hide(self, hidden: Array, x: Array, source: RandomSource) -> Array:
         """The hidden level where ``hidden`` is true, x elsewhere: by arithmetic, without a branch for each number."""
         kind = level_kind(self.sample_levels)
         own = source.cast(source.array(x), kind)
-        return source.tensor(own + source.cast(hidden, kind) * (self.levels - own))
+        return own + source.cast(hidden, kind) * (self.levels - own)
 
 
 class MaskNoise(HidingNoise):
@@ -37,8 +36,8 @@ class MaskNoise(HidingNoise):
         self._mask = Mask(m)
         super().__init__(self._mask, read_integer(k, "k", 1, _MOST_K) + 1, extra_levels=1)
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
-        hidden = sample_coins(source, self._mask.m, count * shape.numel()).reshape(count, *shape)
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
+        hidden = sample_coins(source, self._mask.m, count * prod(shape)).reshape(count, *shape)
         return self._hide(hidden, x, source)
 
 
@@ -50,11 +49,11 @@ class AblationNoise(HidingNoise):
         self._ablation = Ablation(d, keep)
         super().__init__(self._ablation, read_integer(k, "k", 1, _MOST_K) + 1, extra_levels=1)
 
-    def check_shape(self, shape: torch.Size) -> None:
-        if shape.numel() != self._ablation.d:
+    def check_shape(self, shape: Shape) -> None:
+        if prod(shape) != self._ablation.d:
             raise InvalidInput("x", f"an input of {self._ablation.d} numbers, which the noise is for", tuple(shape))
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         shown = sample_subsets(source, self._ablation.d, self._ablation.keep, count)
         return self._hide(~shown.reshape(count, *shape), x, source)
 

@@ -4,9 +4,9 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from torch import Tensor
+from numpy.typing import NDArray
 
 from ellzero.certificates import outvotes
 from ellzero.certificates.binomial_tails import MAX_VOTES
@@ -92,7 +92,7 @@ class SamplingTask(Protocol, Generic[R_co]):
     """The votes on one input: says which samples to draw next, and counts what the model says of them."""
 
     @property
-    def x(self) -> Tensor:
+    def x(self) -> NDArray[Any]:
         """The input, as levels."""
 
     @property
@@ -136,10 +136,10 @@ class SamplingTask(Protocol, Generic[R_co]):
 class _CountingTask(ABC):
     """What both kinds of tasks share: the samples of the present stage are claimed and counted in order."""
 
-    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, seed: int, stage: Stage, size: int) -> None:
+    def __init__(self, x: NDArray[Any], noise: NoiseFamily, classes: int, seed: int, stage: Stage, size: int) -> None:
         self.x, self.noise, self.seed = x, noise, seed
         self.key = stream_key(seed, noise.tag, x)
-        self.block = block_samples(x.numel())
+        self.block = block_samples(x.size)
         self.classes = classes
         self._votes = _StageVotes(stage, size, [0] * classes)
         self._started = time.perf_counter()
@@ -194,7 +194,7 @@ class _CountingTask(ABC):
 class CertifyTask(_CountingTask):
     """n0 votes select a class, then n fresh ones bound its probability."""
 
-    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, settings: CertifySettings) -> None:
+    def __init__(self, x: NDArray[Any], noise: NoiseFamily, classes: int, settings: CertifySettings) -> None:
         super().__init__(x, noise, classes, settings.seed, Stage.SELECT, settings.n0)
         self.settings = settings
         self._d = noise.dimension(x.shape)
@@ -268,7 +268,9 @@ class CertifyTask(_CountingTask):
 class PredictTask(_CountingTask):
     """n votes; the most frequent class must beat the second in a two-sided binomial test."""
 
-    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, n: int, failure: RationalLike, seed: int) -> None:
+    def __init__(
+        self, x: NDArray[Any], noise: NoiseFamily, classes: int, n: int, failure: RationalLike, seed: int
+    ) -> None:
         self._n = read_integer(n, "n", 1, MAX_VOTES)
         self._failure = read_failure(failure)
         super().__init__(x, noise, classes, read_integer(seed, "seed", 0, 2**63 - 1), Stage.PREDICT, self._n)
