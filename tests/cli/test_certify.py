@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from command_line import Ellzero, interrupt_process
@@ -334,3 +336,36 @@ def test_shuffled_inputs_are_certified_as_in_their_own_order(
     assert compared > 3
     refused = ellzero(f"{line} --limit 9 --shuffle 5 --out shuffled")
     assert "data.name" in refused.err
+
+
+def test_sequences_of_different_lengths_with_a_mask_token_and_protected_ends(ellzero: Ellzero, tmp_path: Path) -> None:
+    """Trained, certified and reported from one Parquet file of token lists; the padding and both ends are protected."""
+    draw = np.random.default_rng(7)
+    rows = [[1, *draw.integers(3, 8, draw.integers(4, 12)).tolist(), 2] for _ in range(300)]
+    labels = [index % 2 for index in range(300)]
+    for row, label in zip(rows, labels, strict=True):
+        row[1:-1] = [token + 5 * label for token in row[1:-1]]
+    table = pa.table(
+        {
+            "x": rows,
+            "y": labels,
+            "split": ["train"] * 280 + ["test"] * 20,
+            "protected": [[True] + [False] * (len(row) - 2) + [True] for row in rows],
+        }
+    )
+    data, model, out = tmp_path / "tokens.parquet", tmp_path / "tokens.safetensors", tmp_path / "results"
+    pq.write_table(table.replace_schema_metadata({"levels": "14", "padding": "0"}), data)
+    line = f"train --data {data} --noise mask --m 0.8 --mask-token 13 --architecture token-mean --config padding=0"
+    assert ellzero(f"{line} --epochs 5 --out {model}").code == 0
+    code, printed, _ = ellzero(f"certify --model {model} --data {data} --n 2000 --seed 1 --executor local --out {out}")
+    assert (code, "20 inputs certified" in printed) == (0, True)
+    results = ResultStore(str(out)).table().select(["d", "label", "prediction", "radius"]).to_pylist()
+    assert [each["d"] for each in results] == [len(row) - 2 for row in rows[280:]]
+    right = [each["radius"] for each in results if each["prediction"] == each["label"]]
+    assert sum(right) > 20  # at most 3: 3/2 − 0.8^3 < 1 < 3/2 − 0.8^4
+    assert max(right) == 3
+    wrong = ellzero(f"certify --model {model} --data {data} --noise deletion --m 0.8 --mask-token 1 --out {out}-2")
+    assert wrong.code == 2
+    assert "--mask-token is for mask and ablation noise, and this is deletion" in wrong.err
+    deleted = ellzero(f"certify --model {model} --data {data} --noise deletion --m 0.9 --n 500 --out {out}-3")
+    assert (deleted.code, "protected must be left out for deletion noise" in deleted.err) == (2, True)

@@ -146,7 +146,8 @@ def certify_command(
     place.check()
     # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
     trial = replace(run, device="auto" if place.is_cluster else device, compile=False).make_classifier(saved)
-    trial.task(loaded.inputs([0])[0], run.settings)
+    masks = loaded.protected([0])
+    trial.task(loaded.inputs([0])[0], run.settings, None if masks is None else masks[0])
     if overwrite:
         store.clear()
     store.begin(run.manifest(card, loaded))

@@ -31,6 +31,7 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "ablation": ("keep",),
     "deletion": ("m",),
 }
+_HIDING = ("mask", "ablation")
 _NAMES = tuple(dict.fromkeys(name for names in _PARAMETERS.values() for name in names))
 
 
@@ -55,11 +56,13 @@ class NoiseOptions:
     """The noise that options name; an option that is not used is None.
 
     ``family`` is a name, or a file that describes any noise; ``amounts`` has the parameters of those with a name.
+    ``mask_token`` is what hidden tokens become, by default a level of their own.
     """
 
     family: str | None
     k: int | None
     unit: str | None
+    mask_token: int | None
     amounts: Mapping[str, str | int | None]
 
     def description(self, trained: Mapping[str, Any], data: DataSet) -> dict[str, Any]:
@@ -79,11 +82,17 @@ class NoiseOptions:
             options = " and ".join(map(_option, names))
             raise click.UsageError(f"give {options}, the amount{'s' if len(names) > 1 else ''} of {family} noise")
         unit = self.unit or same.get("unit", "coordinate")
+        mask_token = self.mask_token
+        if mask_token is None and family in _HIDING and trained.get("family") in _HIDING:
+            mask_token = trained.get("mask_token")
+        if mask_token is not None and family not in _HIDING:
+            raise click.UsageError(f"--mask-token is for {' and '.join(_HIDING)} noise, and this is {family}")
         if unit == "pixel" and family != "discrete":
             raise click.UsageError("--unit pixel is for discrete noise")
         if unit == "pixel" and len(data.shape) != 3:
             raise InvalidInput("unit", f"coordinate for inputs of shape {data.shape}, which are not images", unit)
         shape = {"channels": data.shape[0] if unit == "pixel" else 1, "d": prod(data.shape), "length": data.shape[0]}
+        shape = shape if mask_token is None else {**shape, "mask_token": mask_token}
         return _complete({"family": family, **amounts, "unit": unit, "levels": levels, **shape}, family)
 
     def _check_others(self, family: str, names: tuple[str, ...]) -> None:
@@ -120,11 +129,17 @@ def noise_options(command: Callable[..., None]) -> Callable[..., None]:
     """--noise, --k, --unit, and the parameters of each noise, as ``noise``."""
 
     @wraps(command)
-    def wrapper(family: str | None, k: int | None, unit: str | None, **others: Any) -> None:
+    def wrapper(family: str | None, k: int | None, unit: str | None, mask_token: int | None, **others: Any) -> None:
         amounts = {name: others.pop(name) for name in _NAMES}
-        command(noise=NoiseOptions(family, k, unit, amounts), **others)
+        command(noise=NoiseOptions(family, k, unit, mask_token, amounts), **others)
 
     for option in (
+        click.option(
+            "--mask-token",
+            type=IntegerRange(min=0),
+            help="Mask, ablation: the level that hidden tokens become, such as a tokenizer's [MASK]. By default one of "
+            "their own.",
+        ),
         click.option("--keep", type=IntegerRange(min=1), help="Ablation: how many numbers of an input are shown."),
         click.option("--m", help="Mask, deletion: the probability that a number is hidden, or a symbol deleted."),
         click.option("--p-del", help="Sparse noise: the probability that a value other than 0 changes."),

@@ -15,6 +15,7 @@ from ellzero.smoothing.errors import UnreachableRadiusWarning
 from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.model_io import InputLike, check_feed, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.protected import Mask, MaskLike, read_input
 from ellzero.smoothing.noise.registry import read_noise
 from ellzero.smoothing.results import Certified, Predicted
 from ellzero.smoothing.sampling.reach import explain_unreachable
@@ -87,15 +88,17 @@ class SmoothedClassifier:
         n: int = DEFAULT_PREDICT_N,
         failure: RationalLike = DEFAULT_FAILURE,
         *,
+        protected: MaskLike | None = None,
         seed: int | None = None,
         progress: Progress | None = None,
     ) -> Predicted:
         """The most probable class under noise, with probability at least 1 − failure; or ABSTAIN.
 
-        It abstains unless the class with most votes beats the second one in a two-sided binomial test.
+        It abstains unless the class with most votes beats the second one in a two-sided binomial test. ``protected`` as
+        in `certify`.
         """
-        levels = self.levels(x)
-        task = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed))
+        levels, mask = self._read(x, protected)
+        task = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed), mask)
         return next(self._run([task], progress))
 
     def certify(
@@ -105,6 +108,7 @@ class SmoothedClassifier:
         n: int = DEFAULT_N,
         failure: RationalLike = DEFAULT_FAILURE,
         *,
+        protected: MaskLike | None = None,
         runner_up: bool = False,
         stopping: Stopping | str = Stopping.SETTLED,
         seed: int | None = None,
@@ -114,28 +118,44 @@ class SmoothedClassifier:
 
         n0 votes select the class; n *fresh* ones bound its probability (one-sided Clopper–Pearson) and the radius is
         read off the integers k*_r. ``runner_up`` bounds all other classes too, which can certify where p ≤ 1/2.
+        ``protected``: booleans in the shape of x, True at positions that noise leaves alone and no adversary can change
+        (padding, [CLS], a prompt's template); x̄ is then any input that agrees with x there.
         Warns with ``UnreachableRadiusWarning`` if n votes cannot certify a radius of 1, whatever they are.
         """
         settings = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up)
-        task = self.task(x, settings)
+        task = self.task(x, settings, protected)
         self._warn_if_unreachable(settings)
         return next(self._run([task], progress))
 
     def certify_many(
-        self, inputs: Iterable[InputLike], settings: CertifySettings, progress: Progress | None = None
+        self,
+        inputs: Iterable[InputLike],
+        settings: CertifySettings,
+        progress: Progress | None = None,
+        *,
+        protected: Iterable[MaskLike | None] | None = None,
     ) -> Iterator[Certified]:
-        """The same for many inputs, in their order; small ones share batches. Warns once, as `certify` does."""
-        self._warn_if_unreachable(settings)
-        return self._run((self.task(x, settings) for x in inputs), progress)
+        """The same for many inputs, in their order, of one shape or several; small ones share batches.
 
-    def task(self, x: InputLike, settings: CertifySettings) -> CertifyTask:
+        ``protected`` has what `certify` takes, for each input. Warns once, as `certify` does.
+        """
+        self._warn_if_unreachable(settings)
+        if protected is None:
+            return self._run((self.task(x, settings) for x in inputs), progress)
+        pairs = zip(inputs, protected, strict=True)
+        return self._run((self.task(x, settings, mask) for x, mask in pairs), progress)
+
+    def task(self, x: InputLike, settings: CertifySettings, protected: MaskLike | None = None) -> CertifyTask:
         """The task of certifying an input, to be run by `sampler`, possibly together with others."""
-        return CertifyTask(self.levels(x), self.noise, self.num_classes, settings)
+        levels, mask = self._read(x, protected)
+        return CertifyTask(levels, self.noise, self.num_classes, settings, mask)
 
     def levels(self, x: InputLike) -> NDArray[Any]:
         """An input as levels, checked, and padded where inputs may be of different lengths."""
-        levels: NDArray[Any] = self.noise.read_batch(read_levels(x, self.noise.levels)[None])[0]
-        return levels
+        return self._read(x, None)[0]
+
+    def _read(self, x: InputLike, protected: MaskLike | None) -> tuple[NDArray[Any], Mask | None]:
+        return read_input(self.noise, read_levels(x, self.noise.levels), protected)
 
     def _warn_if_unreachable(self, settings: CertifySettings) -> None:
         unreachable = explain_unreachable(self.noise, settings, self.num_classes)

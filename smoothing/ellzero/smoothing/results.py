@@ -60,7 +60,8 @@ class Certified:
     probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class.
     ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts, so that
     the bounds are then those of one look, without undrawn votes.
-    An input has ``d`` units; ``noise`` says what a unit is. ``other_radii``: of continuous noise, in l1, l2 and linf.
+    An adversary may change ``d`` units; ``protected`` others, nobody changes. ``noise`` says what a unit is.
+    ``other_radii``: of continuous noise, in l1, l2 and linf.
     """
 
     prediction: int
@@ -82,6 +83,7 @@ class Certified:
     d: int
     seconds: float
     looks: tuple[LookResult, ...] = ()
+    protected: int = 0
 
     def budgets(self, limits: Budget | None = None) -> CertifiedBudgets:
         """The largest budgets within ``limits`` that these votes certify: how many changes of *each kind*.

@@ -28,6 +28,7 @@ from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.files import check_model_path, save_model, write_file
 from ellzero.smoothing.models.model_io import check_feed, is_out_of_memory, make_model_error, prepare_for_model
 from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.protected import read_inputs, sample_noisy_batch
 from ellzero.smoothing.noise.random_streams import Stage
 from ellzero.smoothing.training_noise import open_training_source
 from ellzero.smoothing.voters.torch_voter import read_scores
@@ -248,9 +249,9 @@ class _Run:
         if self.images is not None and stage is Stage.TRAIN:
             read = partial(self.images.random_crops, stream=f"{self.recipe.seed} crop {number}")
         for step, (indices, inputs) in enumerate(read_ahead(read, batches)):
-            levels = self.noise.read_batch(inputs)
+            levels, masks = read_inputs(self.noise, inputs, self.data.protected(indices))
             source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
-            noisy = self.noise.sample_batch(levels, source)
+            noisy = sample_noisy_batch(self.noise, levels, masks, source)
             labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
             samples = torch.as_tensor(prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed)))
             yield samples.contiguous(memory_format=_memory_format(samples)), labels

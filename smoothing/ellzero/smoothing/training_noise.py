@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.models.feed import Feed
-from ellzero.smoothing.models.model_io import InputLike, check_feed, is_tensor, prepare_for_model, read_levels
+from ellzero.smoothing.models.model_io import InputLike, check_feed, prepare_for_model, read_levels
+from ellzero.smoothing.noise.arrays import is_tensor
 from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.protected import MaskLike, read_inputs, sample_noisy_batch
 from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
 
 if TYPE_CHECKING:
@@ -18,7 +20,13 @@ if TYPE_CHECKING:
 
 @overload
 def add_noise(
-    batch: "Tensor", noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
+    batch: "Tensor",
+    noise: NoiseFamily,
+    *,
+    seed: int,
+    step: int = 0,
+    feed: Feed | str = Feed.SCALED,
+    protected: MaskLike | None = None,
 ) -> "Tensor": ...
 @overload
 def add_noise(
@@ -28,18 +36,26 @@ def add_noise(
     seed: int,
     step: int = 0,
     feed: Feed | str = Feed.SCALED,
+    protected: MaskLike | None = None,
 ) -> NDArray[Any]: ...
 def add_noise(
-    batch: InputLike, noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
+    batch: InputLike,
+    noise: NoiseFamily,
+    *,
+    seed: int,
+    step: int = 0,
+    feed: Feed | str = Feed.SCALED,
+    protected: MaskLike | None = None,
 ) -> "Tensor | NDArray[Any]":
     """Draw one noisy copy of each input of ``batch``, in the form in which `SmoothedClassifier` gives it to a model.
 
     ``batch`` has one input per row: integers 0..K, or floats that are multiples of 1/K. The result is float32 scaled to
     [0, 1], or int64 with ``feed="levels"``: of a tensor a tensor on its device, otherwise a numpy array. The same seed,
-    step and noise give the same random numbers, so each batch needs its own ``step`` (or seed).
+    step and noise give the same random numbers, so each batch needs its own ``step`` (or seed). ``protected``: booleans
+    in the shape of the batch, True where noise leaves it alone.
     """
     check_feed(noise, Feed.of(feed))
-    levels = noise.read_batch(read_levels(batch, noise.levels))
+    levels, masks = read_inputs(noise, read_levels(batch, noise.levels), protected)
     device: Any = getattr(batch, "device", None) if is_tensor(batch) else None
     source = open_training_source(
         noise,
@@ -49,7 +65,8 @@ def add_noise(
         step=read_integer(step, "step", 0),
         device=device,
     )
-    samples = prepare_for_model(noise.sample_batch(levels, source), noise.levels, Feed.of(feed))
+    noisy = sample_noisy_batch(noise, levels, masks, source)
+    samples = prepare_for_model(noisy, noise.levels, Feed.of(feed))
     if device is not None:
         import torch
 

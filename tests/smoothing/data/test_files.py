@@ -1,6 +1,7 @@
 """Data sets in one file: what was written is what is read, here and on S3, and wrong files are one clear line."""
 
 import io
+import json
 import math
 import pickle
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 from pyarrow import fs
 from s3_server import S3Place
 from smoothing.data_writers import (
@@ -348,3 +350,85 @@ def test_a_missing_file_is_one_line(tmp_path: Path, folder: str, suffix: str) ->
 def test_a_folder_with_the_name_of_a_file_is_one_line(tmp_path: Path, suffix: str) -> None:
     (tmp_path / f"data.{suffix}").mkdir()
     assert "cannot be read: " in refusal(tmp_path / f"data.{suffix}")
+
+
+def test_an_npz_may_say_which_positions_are_protected(tmp_path: Path) -> None:
+    mask = RANDOM.random(X.shape) < 0.5
+    mask[:, 0] = False
+    data = load_data(write_npz(tmp_path, x=LEVELS, y=Y, protected=mask))
+    read = data.protected([2, 0])
+    assert read is not None
+    assert np.array_equal(read, mask[[2, 0]])
+    plain = load_data(write_npz(tmp_path, x=LEVELS, y=Y))
+    assert plain.protected([0]) is None
+    assert plain.digest != data.digest
+    train = load_data(write_npz(tmp_path, x_train=LEVELS, y_train=Y, protected_train=mask), "train")
+    assert np.array_equal(train.mask, mask)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (np.zeros((3, 3), bool), "must have booleans of shape (3, 4) as protected, and has bool (3, 3)"),
+        (np.zeros((3, 4), int), "must have booleans of shape (3, 4) as protected, and has int64 (3, 4)"),
+        (np.arange(12).reshape(3, 4) > 7, "has an input, number 2, all of whose positions are protected"),
+    ],
+)
+def test_wrong_masks_in_an_npz_are_one_line(tmp_path: Path, mask: NDArray[Any], message: str) -> None:
+    assert message in refusal(write_npz(tmp_path, x=LEVELS, y=Y, protected=mask))
+
+
+def write_sequences(path: Path, rows: list[list[int]], protected: object = None, **metadata: object) -> str:
+    columns = {"x": pa.array(rows, pa.list_(pa.int32())), "y": pa.array([0] * len(rows))}
+    if protected is not None:
+        columns["protected"] = pa.array(protected)
+    table = pa.table(columns).replace_schema_metadata({name: json.dumps(value) for name, value in metadata.items()})
+    pq.write_table(table, path / "sequences.parquet")
+    return str(path / "sequences.parquet")
+
+
+def test_sequences_of_different_lengths_are_padded_and_their_padding_is_protected(tmp_path: Path) -> None:
+    uri = write_sequences(tmp_path, [[3, 1], [2, 2, 5, 1], [4]], levels=7, padding=6)
+    data = load_data(uri)
+    assert (data.shape, data.levels) == ((4,), 7)
+    assert all_inputs(data).tolist() == [[3, 1, 6, 6], [2, 2, 5, 1], [4, 6, 6, 6]]
+    mask = data.protected(range(3))
+    assert mask is not None
+    assert mask.tolist() == [[False, False, True, True], [False] * 4, [False, True, True, True]]
+
+
+def test_sequences_may_have_protected_positions_of_their_own(tmp_path: Path) -> None:
+    rows = [[3, 1], [2, 2, 5]]
+    data = load_data(write_sequences(tmp_path, rows, [[True, False], [True, False, False]], levels=7, padding=0))
+    mask = data.protected([0, 1])
+    assert mask is not None
+    assert mask.tolist() == [[True, False, True], [True, False, False]]
+    assert "not as long as those in x" in refusal(
+        write_sequences(tmp_path, rows, [[True], [True] * 3], levels=7, padding=0)
+    )
+    assert "all of whose positions" in refusal(
+        write_sequences(tmp_path, rows, [[True, True], [True, False, False]], levels=7, padding=0)
+    )
+    assert "must have lists of booleans in its column protected, and has int64" in refusal(
+        write_sequences(tmp_path, rows, [[1, 0], [0, 0, 0]], levels=7, padding=0)
+    )
+
+
+def test_sequences_of_different_lengths_need_a_level_to_fill_them_with(tmp_path: Path) -> None:
+    assert "no level `padding` in its metadata" in refusal(write_sequences(tmp_path, [[1], [1, 2]], levels=4))
+    assert "has the level 9, outside of 0..3" in refusal(write_sequences(tmp_path, [[1], [1, 2]], levels=4, padding=9))
+    assert "declares the padding 1.5" in refusal(write_sequences(tmp_path, [[1], [1, 2]], levels=4, padding=1.5))
+    assert "has an empty input" in refusal(write_sequences(tmp_path, [[], [1, 2]], levels=4, padding=3))
+
+
+def test_sequences_of_all_splits_have_one_length(tmp_path: Path) -> None:
+    table = pa.table({"x": [[1, 2, 3], [2]], "y": [0, 1], "split": ["train", "test"]})
+    for shape, length in (({}, 3), ({"shape": [5]}, 5)):
+        metadata = {name: json.dumps(value) for name, value in {"levels": 5, "padding": 4, **shape}.items()}
+        pq.write_table(table.replace_schema_metadata(metadata), tmp_path / "both.parquet")
+        assert [load_data(str(tmp_path / "both.parquet"), split).shape for split in ("train", "test")] == [
+            (length,)
+        ] * 2
+    short = table.replace_schema_metadata({"levels": "5", "padding": "4", "shape": "[2]"})
+    pq.write_table(short, tmp_path / "short.parquet")
+    assert "has inputs of 3 numbers, and its shape is (2,)" in refusal(tmp_path / "short.parquet")

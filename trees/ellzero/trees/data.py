@@ -108,7 +108,7 @@ def _read_columns(uri: str, label: str, smiles: str | None) -> tuple[str, Any, N
         raise UnreadableFile(uri, "must be a .csv, .parquet or .npz file")
     try:
         reader = pa.BufferReader(content)
-        table = pyarrow.csv.read_csv(reader) if suffix == "csv" else pq.read_table(reader)
+        table = pyarrow.csv.read_csv(reader) if suffix == "csv" else pq.ParquetFile(reader).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise UnreadableFile(uri, f"cannot be read as {suffix}: {first_line(error)}") from error
     if not len(table):

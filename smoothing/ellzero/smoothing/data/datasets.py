@@ -45,6 +45,9 @@ class DataSet(Protocol):
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
         """The inputs with these indices, stacked."""
 
+    def protected(self, indices: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """The positions of these inputs that noise leaves alone and no adversary can change; None if there are none."""
+
 
 @runtime_checkable
 class CroppableData(Protocol):
@@ -56,13 +59,14 @@ class CroppableData(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ArrayData:
-    """A data set in memory."""
+    """A data set in memory. ``mask`` is True at protected positions of its inputs, such as padding."""
 
     name: str
     arrays: Levels
     labels: NDArray[np.int64]
     levels: int
     class_names: tuple[str, ...]
+    mask: NDArray[np.bool_] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -73,11 +77,16 @@ class ArrayData:
         content = hashlib.sha256(f"{self.arrays.dtype} {self.arrays.shape} {self.levels}".encode())
         content.update(np.ascontiguousarray(self.arrays).tobytes())
         content.update(self.labels.tobytes())
+        if self.mask is not None:
+            content.update(np.packbits(self.mask).tobytes())
         return content.hexdigest()
 
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
         inputs: Levels = self.arrays[np.asarray(indices, np.int64)]
         return inputs
+
+    def protected(self, indices: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        return None if self.mask is None else self.mask[np.asarray(indices, np.int64)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +126,9 @@ class ReorderedData:
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
         return self.data.inputs(self.order[np.asarray(indices, np.int64)])
 
+    def protected(self, indices: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        return self.data.protected(self.order[np.asarray(indices, np.int64)])
+
 
 def hold_out(inputs: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The inputs that a training with this seed holds out, a tenth of all and at most 5,000; and the others."""
@@ -130,11 +142,12 @@ def binarize(data: DataSet, threshold: int) -> DataSet:
     """Turn levels into bits: 1 from a level on, as the paper does for MNIST (128, more than half of 255)."""
     if not 1 <= threshold < data.levels:
         raise InvalidInput("binarize", f"a level from 1 to {data.levels - 1}", threshold)
-    arrays = data.inputs(range(len(data.labels)))
+    arrays, mask = data.inputs(range(len(data.labels))), data.protected(range(len(data.labels)))
     return ArrayData(
         f"{data.name}, 1 from level {threshold} on",
         (arrays >= threshold).astype(np.uint8),
         data.labels,
         2,
         data.class_names,
+        mask,
     )

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,29 +22,34 @@ _MOST_CLASSES = 1_000_000
 
 
 def read_npz(uri: str, split: str, k: int | None) -> ArrayData:
-    """Read arrays ``x`` and ``y``, or ``x_train`` and so on; optionally ``levels``, and ``classes``, their names."""
+    """Read arrays ``x`` and ``y``, or ``x_train`` and so on; optionally ``levels``, ``classes``, which are their names,
+    and ``protected`` (or ``protected_train``), booleans in the shape of x."""
     content = _read_content(uri)
     try:
         arrays = npy.read_npz(content)
     except ValueError as error:
         raise BadData(uri, f"is not an .npz file of plain arrays: {error}") from error
-    x, y = (f"x_{split}", f"y_{split}") if f"x_{split}" in arrays else ("x", "y")
+    names = ("x", "y", "protected")
+    x, y, protected = (f"{name}_{split}" for name in names) if f"x_{split}" in arrays else names
     for name in (x, y):
         if name not in arrays:
             raise BadData(uri, f"lacks the array {name}")
     levels = arrays["levels"].tolist() if "levels" in arrays else None
     classes = np.atleast_1d(arrays["classes"]).tolist() if "classes" in arrays else []
-    return _check_arrays(uri, arrays[x], arrays[y], levels, k, tuple(map(str, classes)))
+    data = _check_arrays(uri, arrays[x], arrays[y], levels, k, tuple(map(str, classes)))
+    return replace(data, mask=_check_mask(uri, arrays.get(protected), data.arrays))
 
 
 def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
-    """Read a column ``x`` of lists of integers, all of one length, and ``y``; optionally ``split``.
+    """Read a column ``x`` of lists of integers, and ``y``; optionally ``split``, and ``protected``: lists of booleans.
 
-    The file's metadata may contain ``shape`` and ``levels`` as JSON.
+    The file's metadata may contain ``shape`` and ``levels`` as JSON, and ``padding``: the level that lists of different
+    lengths are padded with at their end, to the longest of the file or to ``shape``; that end is protected.
     """
     content = pa.BufferReader(_read_content(uri))
     try:
-        table = pq.read_table(content)
+        # The threads that read_table starts abort a process that ends soon after, as after a mistaken option.
+        table = pq.ParquetFile(content).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise BadData(uri, f"is not a Parquet file: {str(error).splitlines()[0]}") from error
     for name in ("x", "y"):
@@ -52,6 +58,9 @@ def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
     kind = table.schema.field("x").type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         raise BadData(uri, f"must have lists of integers in its column x, and has {kind}")
+    metadata = _read_metadata(uri, table.schema.metadata or {})
+    # Sequences of all splits get one length, so that a model of one takes those of the others.
+    longest = int(pc.max(pc.list_value_length(table["x"])).as_py() or 0) if "padding" in metadata else 0
     if "split" in table.column_names:
         if not pa.types.is_string(table.schema.field("split").type):
             raise BadData(uri, f"must have text in its column split, and has {table.schema.field('split').type}")
@@ -60,18 +69,32 @@ def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
         raise BadData(uri, f"has no inputs in the {split} split")
     if table["x"].null_count:
         raise BadData(uri, "has rows without x")
-    bounds = pc.min_max(pc.list_value_length(table["x"])).as_py()
-    if bounds["min"] != bounds["max"]:
-        raise BadData(uri, f"has inputs of different lengths, {bounds['min']} to {bounds['max']}")
-    metadata = _read_metadata(uri, table.schema.metadata or {})
-    flat = np.asarray(table["x"].combine_chunks().flatten())
-    shape = metadata.get("shape", [bounds["max"]])
+    lengths = np.asarray(pc.list_value_length(table["x"]))
+    longest = longest or int(lengths.max())
+    shape = metadata.get("shape", [longest])
     if not isinstance(shape, list) or any(type(size) is not int or size < 1 for size in shape):
         raise BadData(uri, f"has the shape {shape}, which is not a list of positive integers")
-    if math.prod(shape) != bounds["max"] or not shape:
-        raise BadData(uri, f"has inputs of {bounds['max']:,} numbers, and its shape is {tuple(shape)}")
-    arrays = flat.reshape(len(table), *shape)
-    return _check_arrays(uri, arrays, np.asarray(table["y"]), metadata.get("levels"), k, ())
+    if not shape or (math.prod(shape) < longest if "padding" in metadata else math.prod(shape) != longest):
+        raise BadData(uri, f"has inputs of {longest:,} numbers, and its shape is {tuple(shape)}")
+    rows = (len(table), *shape)
+    beyond = np.arange(math.prod(shape)) >= lengths[:, None]  # places after the end of a list
+    symbols = np.asarray(table["x"].combine_chunks().flatten())
+    mask, kind, padding = None, symbols.dtype, 0
+    if beyond.any():
+        mask, padding = beyond, _read_padding(uri, metadata, lengths)
+        kind = np.result_type(kind, np.min_scalar_type(padding))
+    flat = np.full(beyond.shape, padding, kind)
+    flat[~beyond] = symbols
+    if "protected" in table.column_names:
+        if table["protected"].null_count or (np.asarray(pc.list_value_length(table["protected"])) != lengths).any():
+            raise BadData(uri, "has lists in its column protected that are not as long as those in x")
+        flags = np.asarray(table["protected"].combine_chunks().flatten())
+        if flags.dtype != np.bool_:
+            raise BadData(uri, f"must have lists of booleans in its column protected, and has {flags.dtype}")
+        mask = beyond.copy()
+        mask[~beyond] = flags
+    data = _check_arrays(uri, flat.reshape(rows), np.asarray(table["y"]), metadata.get("levels"), k, ())
+    return data if mask is None else replace(data, mask=_check_mask(uri, mask.reshape(rows), data.arrays))
 
 
 def _check_arrays(
@@ -105,6 +128,32 @@ def _check_arrays(
     return ArrayData(split_uri(uri)[1], arrays, y.astype(np.int64), levels, names)
 
 
+def _check_mask(uri: str, mask: NDArray[Any] | None, x: Levels) -> NDArray[np.bool_] | None:
+    if mask is None:
+        return None
+    if mask.dtype != np.bool_ or mask.shape != x.shape:
+        raise BadData(uri, f"must have booleans of shape {x.shape} as protected, and has {mask.dtype} {mask.shape}")
+    wholly = mask.reshape(len(mask), -1).all(1)
+    if wholly.any():
+        raise BadData(uri, f"has an input, number {int(wholly.argmax())}, all of whose positions are protected")
+    return mask
+
+
+def _read_padding(uri: str, metadata: dict[str, object], lengths: NDArray[Any]) -> int:
+    padding = metadata.get("padding")
+    if padding is None:
+        different = f"{int(lengths.min())} to {int(lengths.max())}"
+        raise BadData(
+            uri,
+            f"has inputs of different lengths, {different}, and no level `padding` in its metadata to fill them with",
+        )
+    if type(padding) is not int or padding < 0:
+        raise BadData(uri, f"declares the padding {str(padding)[:40]}, which is not a level")
+    if not lengths.min():
+        raise BadData(uri, "has an empty input")
+    return padding
+
+
 def _read_content(uri: str) -> bytes:
     try:
         return read_file(uri)
@@ -114,6 +163,10 @@ def _read_content(uri: str) -> bytes:
 
 def _read_metadata(uri: str, metadata: dict[bytes, bytes]) -> dict[str, object]:
     try:
-        return {key: json.loads(metadata[key.encode()]) for key in ("shape", "levels") if key.encode() in metadata}
+        return {
+            key: json.loads(metadata[key.encode()])
+            for key in ("shape", "levels", "padding")
+            if key.encode() in metadata
+        }
     except (ValueError, RecursionError) as error:
-        raise BadData(uri, f"states its shape or levels in invalid JSON: {error}") from error
+        raise BadData(uri, f"states its shape, levels or padding in invalid JSON: {error}") from error

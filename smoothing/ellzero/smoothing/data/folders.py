@@ -46,6 +46,9 @@ class ImageFolder:
     def inputs(self, indices: Sequence[int] | NDArray[np.int64]) -> Levels:
         return self._read(lambda index: _read_image(self.files[index], self.size), indices)
 
+    def protected(self, indices: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        return None
+
     def random_crops(self, indices: Sequence[int] | NDArray[np.int64], stream: str) -> Levels:
         return self._read(
             lambda index: _read_image(self.files[index], self.size, _make_generator(stream, index)), indices

@@ -73,22 +73,34 @@ def mlp(*, shape: Sequence[int], num_classes: int, levels: int, width: int = 256
 
 
 class MeanEmbedding(nn.Module):
-    """The mean of the embeddings of all tokens of an input: (samples, …) int64 to (samples, width)."""
+    """The mean of the embeddings of all tokens of an input but ``padding``: (samples, …) int64 to (samples, width)."""
 
-    def __init__(self, levels: int, width: int) -> None:
+    def __init__(self, levels: int, width: int, padding: int | None = None) -> None:
         super().__init__()
         self.embedding = nn.Embedding(levels, width)
+        self.padding = padding
 
     def forward(self, x: Tensor) -> Tensor:
-        mean: Tensor = self.embedding(x.flatten(1)).mean(1)
-        return mean
+        tokens = x.flatten(1)
+        embedded: Tensor = self.embedding(tokens)
+        if self.padding is None:
+            return embedded.mean(1)
+        shown = (tokens != self.padding).unsqueeze(2)
+        return (embedded * shown).sum(1) / shown.sum(1).clamp(min=1)
 
 
-def token_mean(*, shape: Sequence[int], num_classes: int, levels: int, width: int = 64) -> nn.Module:
-    """A bag of tokens: an embedding of each level, their mean, and a perceptron with one hidden layer."""
+def token_mean(
+    *, shape: Sequence[int], num_classes: int, levels: int, width: int = 64, padding: int | None = None
+) -> nn.Module:
+    """A bag of tokens: an embedding of each level, their mean, and a perceptron with one hidden layer.
+
+    ``padding``: the level that sequences of different lengths are filled with, which does not count.
+    """
     read_integer(width, "width", 1, 2**31 - 1)
+    if padding is not None:
+        read_integer(padding, "padding", 0, levels - 1)
     return nn.Sequential(
-        MeanEmbedding(levels, width), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, num_classes)
+        MeanEmbedding(levels, width, padding), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, num_classes)
     )
 
 

@@ -11,6 +11,7 @@ from ellzero.core.errors import InvalidInput
 from ellzero.core.text import first_line
 from ellzero.smoothing.errors import ModelFailed
 from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.noise.arrays import read_array
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import Array, level_kind
 
@@ -82,23 +83,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.OutOfMemoryError)):
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
-
-
-def is_tensor(value: object) -> bool:
-    """Whether this is a torch tensor. Where torch has not been loaded, nothing is."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
-def read_array(values: Any) -> NDArray[Any] | None:
-    """Numbers or texts of any form as an array; None if they are no array of one shape."""
-    try:
-        if is_tensor(values):  # numpy has no bfloat16, and a double holds every float of torch's
-            values = (values.double() if values.is_floating_point() else values).numpy(force=True)
-        array = np.asarray(values)
-    except (TypeError, ValueError, RuntimeError):
-        return None
-    return None if array.dtype.kind == "O" else array
 
 
 def _prepare_tensor(samples: "Tensor", levels: int, feed: Feed) -> "Tensor":

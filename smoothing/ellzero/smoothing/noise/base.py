@@ -42,6 +42,13 @@ class NoiseFamily(Protocol):
         Raises ``InvalidInput`` for shapes and for levels that inputs cannot have.
         """
 
+    @property
+    def strikes_independently(self) -> bool:
+        """Whether what happens to a unit is independent of all others, and leaves it in its place."""
+
+    def unit_shape(self, shape: Shape) -> Shape:
+        """The shape of the units of an input of this shape: one axis less where several numbers are one unit."""
+
     def dimension(self, shape: Shape) -> int:
         """d: how many units an input of this shape has; changing one unit counts as one change."""
 

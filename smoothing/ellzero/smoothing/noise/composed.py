@@ -42,6 +42,13 @@ class WrappedNoise(FamilyNoise):
     def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         return self._base.read_batch(batch)
 
+    @property
+    def strikes_independently(self) -> bool:
+        return self._base.strikes_independently
+
+    def unit_shape(self, shape: Shape) -> Shape:
+        return self._base.unit_shape(shape)
+
     def dimension(self, shape: Shape) -> int:
         return self._base.dimension(shape)
 
@@ -116,6 +123,10 @@ class PartitionedNoise(FamilyNoise):
     def check_shape(self, shape: Shape) -> None:
         if tuple(shape) != (self._columns,):
             raise InvalidInput("x", f"a vector of {self._columns} columns, which the noise is for", tuple(shape))
+
+    @property
+    def strikes_independently(self) -> bool:
+        return all(noise.strikes_independently for _, noise, _ in self._parts)
 
     def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         self.check_shape(batch.shape[1:])

@@ -71,6 +71,13 @@ class _Continuous(ABC):
     def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         return batch
 
+    @property
+    def strikes_independently(self) -> bool:
+        return True
+
+    def unit_shape(self, shape: Shape) -> Shape:
+        return shape
+
     def dimension(self, shape: Shape) -> int:
         return prod(shape)
 

@@ -30,6 +30,11 @@ class DeletionNoise(FamilyNoise):
         super().__init__(self._deletion, self._padding + 1)
 
     @property
+    def padding(self) -> int:
+        """The level after the last symbol of a sequence."""
+        return self._padding
+
+    @property
     def tag(self) -> str:
         return f"{super().tag} length={self._length}"
 
@@ -46,6 +51,10 @@ class DeletionNoise(FamilyNoise):
         if bool((is_symbol[:, 1:] & ~is_symbol[:, :-1]).any()):
             raise InvalidInput("x", f"symbols, then padding (level {self._padding}), if any", "a symbol after padding")
         return np.pad(batch, ((0, 0), (0, self._length - batch.shape[1])), constant_values=self._padding)
+
+    @property
+    def strikes_independently(self) -> bool:
+        return False  # those that are left move together
 
     def dimension(self, shape: Shape) -> int:
         return self._length

@@ -32,7 +32,7 @@ class DeviceRandomSource:
         return torch.cat(parts, dim=1)
 
     def cast(self, array: Array, kind: Kind) -> Array:
-        return array.to(getattr(torch, kind))
+        return array.to(getattr(torch, kind), copy=True)
 
     def places(self, mask: Array) -> Array:
         return mask.nonzero().squeeze(1)

@@ -88,8 +88,15 @@ class DiscreteNoise:
         self.check_shape(batch.shape[1:])
         return batch
 
+    @property
+    def strikes_independently(self) -> bool:
+        return True
+
+    def unit_shape(self, shape: Shape) -> Shape:
+        return shape if self.unit is Unit.COORDINATE else shape[1:]
+
     def dimension(self, shape: Shape) -> int:
-        return prod(shape) // self.channels
+        return prod(self.unit_shape(shape))
 
     def sample(self, x: Array, source: RandomSource, count: int) -> Array:
         return self._sample_noisy(x, x.shape, source, count)
@@ -117,7 +124,7 @@ class DiscreteNoise:
         draw from all values until it is another one.
         """
         others_only, share = self._kept_share
-        units = shape if self.unit is Unit.COORDINATE else (1, *shape[1:])
+        units = shape if self.unit is Unit.COORDINATE else (1, *self.unit_shape(shape))
         own = source.array(x)
         keep = sample_coins(source, share, count * prod(units)).reshape(count, *units)
         values = sample_levels(source, self.levels, count * prod(shape)).reshape(count, *shape)

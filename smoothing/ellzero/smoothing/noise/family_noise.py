@@ -59,6 +59,13 @@ class FamilyNoise(ABC):
         self.check_shape(batch.shape[1:])
         return batch
 
+    @property
+    def strikes_independently(self) -> bool:
+        return True
+
+    def unit_shape(self, shape: Shape) -> Shape:
+        return shape
+
     def dimension(self, shape: Shape) -> int:
         return prod(shape)
 

@@ -1,8 +1,10 @@
 """Noises that hide tokens, pixels or features: they are replaced by a symbol that no input has. Drawn exactly."""
 
+from collections.abc import Mapping
 from math import prod
+from typing import Any
 
-from ellzero.certificates import Ablation, Mask
+from ellzero.certificates import Ablation, Family, Mask
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.noise.discrete import sample_coins
@@ -13,28 +15,46 @@ _MOST_K = 2**31 - 3
 
 
 class HidingNoise(FamilyNoise):
-    """Noise that hides coordinates: a hidden one becomes the level K + 1, which inputs do not have.
+    """Noise that hides coordinates: a hidden one becomes the level K + 1, which inputs do not have, or ``mask_token``.
 
-    The model must take levels (``feed="levels"``) and know K + 2 of them: this one has no place among scaled values.
+    A mask of its own has no place among scaled values: the model must take levels (``feed="levels"``) and know K + 2
+    of them. ``mask_token`` is a level that the model knows already, such as a tokenizer's [MASK]. Inputs may contain
+    it: showing it instead of a level of its own is a function of the sample, so that it is as if the model began with
+    that function, and the certificate is the same.
     """
+
+    def __init__(self, family: Family, k: int, mask_token: int | None) -> None:
+        levels = read_integer(k, "k", 1, _MOST_K) + 1
+        self._mask_token = None if mask_token is None else read_integer(mask_token, "mask_token", 0, levels - 1)
+        super().__init__(family, levels, extra_levels=1 if mask_token is None else 0)
+
+    @property
+    def tag(self) -> str:
+        return super().tag if self._mask_token is None else f"{super().tag} mask_token={self._mask_token}"
+
+    def description(self) -> Mapping[str, Any]:
+        own = {} if self._mask_token is None else {"mask_token": self._mask_token}
+        return {**super().description(), **own}
 
     def _hide(self, hidden: Array, x: Array, source: RandomSource) -> Array:
         """The hidden level where ``hidden`` is true, x elsewhere: by arithmetic, without a branch for each number."""
         kind = level_kind(self.sample_levels)
         own = source.cast(source.array(x), kind)
-        return own + source.cast(hidden, kind) * (self.levels - own)
+        shown = self.levels if self._mask_token is None else self._mask_token
+        return own + source.cast(hidden, kind) * (shown - own)
 
 
 class MaskNoise(HidingNoise):
-    """Each number of an input is hidden with probability ``m``: it becomes the level K + 1, which inputs do not have.
+    """Each number of an input is hidden with probability ``m``: it becomes ``mask_token``, by default the level K + 1,
+    which inputs do not have.
 
-    ``k`` is the number of levels minus one, as in `DiscreteNoise`. The model must take levels (``feed="levels"``) and
-    know K + 2 of them: a mask has no place among scaled values.
+    ``k`` is the number of levels minus one, as in `DiscreteNoise`. Unless there is a ``mask_token``, the model must
+    take levels (``feed="levels"``) and know K + 2 of them: such a mask has no place among scaled values.
     """
 
-    def __init__(self, k: int, m: RationalLike) -> None:
+    def __init__(self, k: int, m: RationalLike, *, mask_token: int | None = None) -> None:
         self._mask = Mask(m)
-        super().__init__(self._mask, read_integer(k, "k", 1, _MOST_K) + 1, extra_levels=1)
+        super().__init__(self._mask, k, mask_token)
 
     def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         hidden = sample_coins(source, self._mask.m, count * prod(shape)).reshape(count, *shape)
@@ -43,11 +63,15 @@ class MaskNoise(HidingNoise):
 
 class AblationNoise(HidingNoise):
     """Of the ``d`` numbers of an input exactly ``keep`` are shown, chosen uniformly; all others are hidden: they become
-    the level K + 1, as under `MaskNoise`."""
+    ``mask_token``, by default the level K + 1, as under `MaskNoise`."""
 
-    def __init__(self, k: int, d: int, keep: int) -> None:
+    def __init__(self, k: int, d: int, keep: int, *, mask_token: int | None = None) -> None:
         self._ablation = Ablation(d, keep)
-        super().__init__(self._ablation, read_integer(k, "k", 1, _MOST_K) + 1, extra_levels=1)
+        super().__init__(self._ablation, k, mask_token)
+
+    @property
+    def strikes_independently(self) -> bool:
+        return False
 
     def check_shape(self, shape: Shape) -> None:
         if prod(shape) != self._ablation.d:

@@ -59,7 +59,7 @@ class RandomSource(Protocol):
         """Such arrays side by side, along their second axis."""
 
     def cast(self, array: Array, kind: Kind) -> Array:
-        """The same values in another kind of numbers."""
+        """The same values as another kind of numbers, in an array of their own."""
 
     def places(self, mask: Array) -> Array:
         """Where a flat array is true."""
@@ -85,13 +85,16 @@ def block_samples(coordinates: int) -> int:
     return 1 << (most.bit_length() - 1)
 
 
-def stream_key(seed: int, noise: str, x: NDArray[Any]) -> bytes:
-    """The name of an input's streams. It depends on the input's values, not on its place in a data set."""
+def stream_key(seed: int, noise: str, x: NDArray[Any], protected: NDArray[np.bool_] | None = None) -> bytes:
+    """The name of an input's streams. It depends on the input's values and protected positions, not on its place in a
+    data set."""
     digest = hashlib.blake2b(digest_size=16, person=b"ellzero streams")
     # Types have torch's names in every key, so that votes are those of releases in which inputs were tensors.
     for field in (str(seed), noise, str(x.shape), f"torch.{x.dtype}"):
         digest.update(f"{len(field)}:{field}".encode())
     digest.update(x.tobytes())
+    if protected is not None:
+        digest.update(protected.tobytes())
     return digest.digest()
 
 

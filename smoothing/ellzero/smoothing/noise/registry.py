@@ -74,9 +74,9 @@ def make_noise(description: Mapping[str, Any]) -> "NoiseFamily":
         case "sparse-levels":
             return SparseLevelsNoise(k, description["p_add"], description["p_del"])
         case "mask":
-            return MaskNoise(k, description["m"])
+            return MaskNoise(k, description["m"], mask_token=description.get("mask_token"))
         case "ablation":
-            return AblationNoise(k, description["d"], description["keep"])
+            return AblationNoise(k, description["d"], description["keep"], mask_token=description.get("mask_token"))
         case "deletion":
             return DeletionNoise(k - 1, description["m"], description["length"])  # the last level is padding
         case "hierarchical":

@@ -15,7 +15,7 @@ from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import SavedModel, load_model
 from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.runs.result_store import ResultStore
-from ellzero.smoothing.sampling.sampling_task import CertifySettings
+from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask
 
 _PROBE_VOTES = (16, 16, 512)  # the first ones warm up
 _PROBE_SECONDS = 0.1
@@ -106,12 +106,16 @@ class ChunkWorker:
     def __call__(self, indices: Sequence[int]) -> ChunkReceipt:
         """Certify these inputs and write their results."""
         start = time.perf_counter()
-        tasks = (self._classifier.task(x, self._settings) for x in self._data.inputs(indices))
-        results = self._classifier.sampler.run(tasks)
+        results = self._classifier.sampler.run(self._make_tasks(indices))
         rows = [(index, int(self._data.labels[index]), result) for index, result in zip(indices, results, strict=True)]
         self._store.write(rows)
         drawn = sum(result.drawn for _, _, result in rows)
         return ChunkReceipt(len(rows), drawn, time.perf_counter() - start)
+
+    def _make_tasks(self, indices: Sequence[int]) -> Iterator[CertifyTask]:
+        inputs, masks = self._data.inputs(indices), self._data.protected(indices)
+        for place, x in enumerate(inputs):
+            yield self._classifier.task(x, self._settings, None if masks is None else masks[place])
 
 
 @dataclass(frozen=True)

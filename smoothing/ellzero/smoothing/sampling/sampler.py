@@ -10,6 +10,7 @@ from ellzero.core.cancellation import check_cancelled
 from ellzero.smoothing.errors import OutOfMemory
 from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.model_io import is_out_of_memory, join_samples, prepare_for_model
+from ellzero.smoothing.noise.protected import sample_noisy
 from ellzero.smoothing.noise.random_streams import Array, Stage, open_source
 from ellzero.smoothing.sampling.sampling_task import SampleRange, SamplingTask
 from ellzero.smoothing.voters.base import Labels, Voter
@@ -121,7 +122,7 @@ class NoisySampler:
         if block is None or block[0] != name:
             self._last_block = None  # frees its memory before the next one is drawn, which may fail
             source = open_source(*name, self.voter.device)
-            block = name, task.noise.sample(task.x, source, task.block)
+            block = name, sample_noisy(task.noise, task.x, task.protected, source, task.block)
             self._last_block = block  # batches smaller than a block need it again
         return block[1][samples.start : samples.stop]
 

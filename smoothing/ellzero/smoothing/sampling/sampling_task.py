@@ -13,6 +13,7 @@ from ellzero.certificates.binomial_tails import MAX_VOTES
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_failure, read_integer
 from ellzero.smoothing.noise.base import NoiseFamily
+from ellzero.smoothing.noise.protected import Mask, count_free
 from ellzero.smoothing.noise.random_streams import Stage, block_samples, stream_key
 from ellzero.smoothing.results import ABSTAIN, Certified, LookResult, Predicted
 from ellzero.smoothing.sampling.stopping_rules import Stopping, StoppingRule, Tally, make_rule
@@ -100,6 +101,10 @@ class SamplingTask(Protocol, Generic[R_co]):
         """The noise to add to it."""
 
     @property
+    def protected(self) -> Mask | None:
+        """The units that noise does not strike; None if it strikes all."""
+
+    @property
     def key(self) -> bytes:
         """The name of its random streams."""
 
@@ -136,9 +141,18 @@ class SamplingTask(Protocol, Generic[R_co]):
 class _CountingTask(ABC):
     """What both kinds of tasks share: the samples of the present stage are claimed and counted in order."""
 
-    def __init__(self, x: NDArray[Any], noise: NoiseFamily, classes: int, seed: int, stage: Stage, size: int) -> None:
-        self.x, self.noise, self.seed = x, noise, seed
-        self.key = stream_key(seed, noise.tag, x)
+    def __init__(
+        self,
+        x: NDArray[Any],
+        noise: NoiseFamily,
+        classes: int,
+        seed: int,
+        stage: Stage,
+        size: int,
+        protected: Mask | None = None,
+    ) -> None:
+        self.x, self.noise, self.seed, self.protected = x, noise, seed, protected
+        self.key = stream_key(seed, noise.tag, x, protected)
         self.block = block_samples(x.size)
         self.classes = classes
         self._votes = _StageVotes(stage, size, [0] * classes)
@@ -194,10 +208,17 @@ class _CountingTask(ABC):
 class CertifyTask(_CountingTask):
     """n0 votes select a class, then n fresh ones bound its probability."""
 
-    def __init__(self, x: NDArray[Any], noise: NoiseFamily, classes: int, settings: CertifySettings) -> None:
-        super().__init__(x, noise, classes, settings.seed, Stage.SELECT, settings.n0)
+    def __init__(
+        self,
+        x: NDArray[Any],
+        noise: NoiseFamily,
+        classes: int,
+        settings: CertifySettings,
+        protected: Mask | None = None,
+    ) -> None:
+        super().__init__(x, noise, classes, settings.seed, Stage.SELECT, settings.n0, protected)
         self.settings = settings
-        self._d = noise.dimension(x.shape)
+        self._d = count_free(noise, x.shape, protected)
         self._rule: StoppingRule = make_rule(
             noise, self._d, settings.n, settings.failure, settings.stopping, settings.runner_up
         )
@@ -261,6 +282,7 @@ class CertifyTask(_CountingTask):
             stopping=settings.stopping,
             noise=dict(self.noise.description()),
             d=self._d,
+            protected=0 if self.protected is None else int(self.protected.sum()),
             seconds=self.seconds,
         )
 
@@ -269,11 +291,19 @@ class PredictTask(_CountingTask):
     """n votes; the most frequent class must beat the second in a two-sided binomial test."""
 
     def __init__(
-        self, x: NDArray[Any], noise: NoiseFamily, classes: int, n: int, failure: RationalLike, seed: int
+        self,
+        x: NDArray[Any],
+        noise: NoiseFamily,
+        classes: int,
+        n: int,
+        failure: RationalLike,
+        seed: int,
+        protected: Mask | None = None,
     ) -> None:
         self._n = read_integer(n, "n", 1, MAX_VOTES)
         self._failure = read_failure(failure)
-        super().__init__(x, noise, classes, read_integer(seed, "seed", 0, 2**63 - 1), Stage.PREDICT, self._n)
+        seed = read_integer(seed, "seed", 0, 2**63 - 1)
+        super().__init__(x, noise, classes, seed, Stage.PREDICT, self._n, protected)
         self._result: Predicted | None = None
 
     @property

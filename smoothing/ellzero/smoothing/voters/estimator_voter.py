@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ellzero.core.errors import InvalidInput
 from ellzero.smoothing.errors import ModelFailed
-from ellzero.smoothing.models.model_io import read_array
+from ellzero.smoothing.noise.arrays import read_array
 from ellzero.smoothing.noise.random_streams import Array
 from ellzero.smoothing.voters.base import Labels, Preprocess, batch_of_arrays, explain_errors
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ellzero.smoothing.errors import ModelFailed
-from ellzero.smoothing.models.model_io import read_array
+from ellzero.smoothing.noise.arrays import read_array
 from ellzero.smoothing.voters.base import Labels
 
 
