@@ -34,11 +34,13 @@ class SumEstimator:
 
     def predict(self, rows: NDArray[Any]) -> NDArray[Any]:
         assert rows.ndim == 2
-        return NAMES[count_by_sum(rows)]
+        names: NDArray[Any] = NAMES[count_by_sum(rows)]
+        return names
 
 
 def score_by_sum(samples: NDArray[Any]) -> NDArray[Any]:
-    return np.eye(3)[count_by_sum(samples)]
+    scores: NDArray[Any] = np.eye(3)[count_by_sum(samples)]
+    return scores
 
 
 async def count_later(samples: NDArray[Any]) -> list[int]:

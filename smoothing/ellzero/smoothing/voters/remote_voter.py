@@ -152,6 +152,7 @@ class RemoteVoter:
             coroutine = cast("Coroutine[Any, Any, object]", self._model.call(inputs))
             return asyncio.run_coroutine_threadsafe(coroutine, _event_loop())
         future: Future[object] = Future()
+        future.set_running_or_notify_cancel()  # from now on it cannot be cancelled, only left alone
 
         def run() -> None:
             try:
