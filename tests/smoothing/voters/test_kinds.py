@@ -156,9 +156,9 @@ async def answer_later(samples: Any) -> Any:
         (lambda: SmoothedClassifier(RandomForestClassifier(), NOISE, 2), "model must be a classifier that has been"),
         (lambda: SmoothedClassifier(Unfitted(), NOISE, 2), "model must be a classifier that has been fitted"),  # type: ignore[arg-type]
         (
-            lambda: SmoothedClassifier("model.pt", NOISE, 2),
+            lambda: SmoothedClassifier("model.pt", NOISE, 2),  # type: ignore[arg-type]
             "model must be a network, classifier or function; got 'str'",
-        ),  # type: ignore[arg-type]
+        ),
         (lambda: SmoothedClassifier(answer_later, NOISE, 2), "model must be RemoteModel(call) for an async function"),
         (lambda: SmoothedClassifier(count_by_sum, NOISE, 3, "cuda"), "device must be auto or cpu for a model that is"),
         (lambda: SmoothedClassifier(count_by_sum, NOISE, 3, autocast="bfloat16"), "autocast must be left out for"),
