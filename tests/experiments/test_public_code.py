@@ -16,8 +16,8 @@ from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_ke
 
 
 def draw(noise: GreyNoise | DiscreteNoise, x: torch.Tensor, count: int) -> torch.Tensor:
-    source = open_source(stream_key(3, noise.tag, x), Stage.SHOW, 0, torch.device("cpu"))
-    return noise.sample(x, source, count)
+    source = open_source(stream_key(3, noise.tag, x.numpy()), Stage.SHOW, 0)
+    return torch.from_numpy(noise.sample(x.numpy(), source, count))
 
 
 @pytest.mark.parametrize("alpha", ["0.8", "0.55", "0.96"])
@@ -38,8 +38,8 @@ def test_on_black_and_white_it_is_the_discrete_noise_and_batches_have_the_same_l
     grey = draw(GreyNoise("0.8"), x, 4_000)
     changed = (grey != x).double().mean().item()
     assert changed == pytest.approx(0.2, abs=0.01)
-    source = open_source(b"batch", Stage.SHOW, 0, torch.device("cpu"))
-    batch = GreyNoise("0.8").sample_batch(x.repeat(4_000, 1), source)
+    source = open_source(b"batch", Stage.SHOW, 0)
+    batch = torch.from_numpy(GreyNoise("0.8").sample_batch(x.repeat(4_000, 1).numpy(), source))
     assert (batch != x).double().mean().item() == pytest.approx(0.2, abs=0.01)
     assert GreyNoise("0.8").radius(Votes(990, 1_000), 9) == radius_from_votes(Discrete(1, "0.8"), Votes(990, 1_000), 9)
 

@@ -12,8 +12,10 @@ from torch import Tensor
 
 from ellzero.certificates import Ablation, Deletion
 from ellzero.smoothing import HierarchicalNoise, TotalNoise
+from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.composed import BaseNoise, PartitionedNoise
-from ellzero.smoothing.noise.random_streams import Array, DeviceRandomSource, Kind, RandomSource, Stage, open_source
+from ellzero.smoothing.noise.device_source import DeviceRandomSource
+from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, Stage, open_source
 
 CPU = torch.device("cpu")
 SURE = 1e-8
@@ -33,6 +35,11 @@ def on_the_device(block: int) -> RandomSource:
 
 
 SOURCES = (on_the_host, on_the_device)
+
+
+def draw(noise: NoiseFamily, x: Tensor | Array, source: RandomSource, count: int) -> Tensor:
+    """Noisy copies as a tensor, whatever arrays the source has."""
+    return torch.as_tensor(noise.sample(np.asarray(x), source, count))
 
 
 class Script(DeviceRandomSource):
@@ -62,7 +69,7 @@ def every_word(*sizes: int) -> Script:
 def exact_law(noise: BaseNoise, value: int, sizes: Sequence[int]) -> dict[int, Fraction]:
     """What a number becomes, by going through all words."""
     count = int(np.prod(np.abs(sizes)))
-    samples = noise.sample(torch.tensor([value], dtype=torch.uint8), every_word(*sizes), count)
+    samples = draw(noise, np.array([value], np.uint8), every_word(*sizes), count)
     values, counts = np.unique(samples.numpy(), return_counts=True)
     return {int(v): Fraction(int(n), count) for v, n in zip(values, counts, strict=True)}
 

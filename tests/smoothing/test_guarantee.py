@@ -3,12 +3,18 @@
 from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from math import comb, sqrt
+from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from oracles import brute_force
+from sklearn.ensemble import RandomForestClassifier
+from smoothing.noise_laws import Law, law
 from smoothing.small_models import Lookup, smoothed
 
 from ellzero.certificates import (
@@ -24,6 +30,7 @@ from ellzero.smoothing import (
     AblationNoise,
     CertifySettings,
     DeletionNoise,
+    DiscreteNoise,
     GroupedNoise,
     HierarchicalNoise,
     MaskNoise,
@@ -31,6 +38,7 @@ from ellzero.smoothing import (
     SparseLevelsNoise,
     SparseNoise,
 )
+from ellzero.smoothing.noise.composed import BaseNoise
 from ellzero.smoothing.noise.family_noise import FamilyNoise
 
 RUNS, FEWER_RUNS = 20_000, 4_000
@@ -199,3 +207,54 @@ def test_a_radius_never_exceeds_the_exhaustive_truth(
             if sum(a != b for a, b in zip(x, other, strict=True)) <= result.radius:
                 mine = shares[result.prediction]
                 assert all(mine > share for label, share in enumerate(shares) if label != result.prediction)
+
+
+def as_function(model: Lookup, d: int) -> Callable[[Any], Any]:
+    labels = np.array(model.labels)
+    places = model.places.numpy()
+    return lambda samples: labels[samples.reshape(-1, d) @ places]
+
+
+def as_forest(model: Lookup, d: int) -> RandomForestClassifier:
+    """A forest that has learnt the whole space; its own answers are what is smoothed."""
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0)
+    return forest.fit(np.array(model.space), np.array(["none", "some", "many"])[model.labels])
+
+
+@settings(max_examples=15)
+@given(
+    st.sampled_from([as_function, as_forest]),
+    st.sampled_from([DiscreteNoise(2, "4/5"), MaskNoise(1, "3/5"), SparseNoise("1/10", "1/3")]),
+    st.integers(3, 4),
+    st.randoms(use_true_random=False),
+)
+def test_radii_of_functions_and_forests_never_exceed_the_exhaustive_truth(
+    make: Callable[[Lookup, int], Any], noise: BaseNoise, d: int, random: Random
+) -> None:
+    """All points of a small space, and the exact law of the noise at each of them."""
+    classes = random.choices(range(3), k=3 * d)
+    whole = Lookup(noise.sample_levels, d, 3, lambda point: classes[sum(point)])
+    assume(len(set(whole.labels)) > 1)
+    model = make(whole, d)
+    classifier = SmoothedClassifier(model, noise, None if make is as_forest else 3, feed="levels")
+    labels = classifier.sampler.label(np.array(whole.space, np.uint8))
+    label_of = dict(zip(whole.space, labels.tolist(), strict=True))
+    points = list(product(range(noise.levels), repeat=d))
+    truth = {point: shares(law(noise, point), label_of, classifier.num_classes) for point in points}
+    chosen = random.sample(points, 5)
+    voting = CertifySettings.of(20, 2_000, Fraction(1, 10**9), random.randrange(10**6))
+    for x, result in zip(chosen, classifier.certify_many(map(list, chosen), voting), strict=True):
+        if result.radius is None:
+            continue
+        for other, mine in truth.items():
+            if sum(a != b for a, b in zip(x, other, strict=True)) <= result.radius:
+                assert max(mine) == mine[result.prediction]
+                assert mine.count(max(mine)) == 1
+
+
+def shares(samples: Law, label_of: dict[tuple[int, ...], int], classes: int) -> list[Fraction]:
+    """The exact probability of each class under noise."""
+    result = [Fraction(0)] * classes
+    for sample, mass in samples.items():
+        result[label_of[sample]] += mass
+    return result

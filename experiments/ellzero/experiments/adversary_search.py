@@ -9,13 +9,12 @@ adversary. A search proves nothing: it is what certificates are compared with.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ellzero.certificates import outvotes
 from ellzero.core.cancellation import check_cancelled
@@ -24,6 +23,7 @@ from ellzero.core.part_store import PartStore
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.files import SavedModel
+from ellzero.smoothing.models.model_io import InputLike
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
 from ellzero.smoothing.runs.dataset_run import DatasetRun
 
@@ -66,13 +66,15 @@ class SearchedInput:
     votes: int
 
 
-def search_adversary(classifier: SmoothedClassifier, x: Tensor, label: int, settings: SearchSettings) -> SearchedInput:
+def search_adversary(
+    classifier: SmoothedClassifier, x: InputLike, label: int, settings: SearchSettings
+) -> SearchedInput:
     """Search for the fewest flips of ``x`` that change the answer ``label``: every single one, then some pairs."""
-    x = classifier.levels(x)
-    search = _NeighbourVotes(classifier, x, label, settings.seed)
+    levels = classifier.levels(x)
+    search = _NeighbourVotes(classifier, levels, label, settings.seed)
     if search.try_flips([()])[0] is False:
         return SearchedInput((), 0, 0, search.undecided, search.votes)
-    d = x.numel()
+    d = levels.size
     singles: list[tuple[int, ...]] = [(place,) for place in range(d)]
     right = search.try_flips(singles)
     if False in right:
@@ -92,7 +94,7 @@ def search_adversary(classifier: SmoothedClassifier, x: Tensor, label: int, sett
 class _NeighbourVotes:
     """The votes on neighbours of one input; every batch has random numbers of its own."""
 
-    def __init__(self, classifier: SmoothedClassifier, x: Tensor, label: int, seed: int) -> None:
+    def __init__(self, classifier: SmoothedClassifier, x: NDArray[Any], label: int, seed: int) -> None:
         self._classifier, self._x, self._label = classifier, x, label
         self._key = stream_key(seed, f"search {classifier.noise.tag}", x)
         self._batches = 0
@@ -129,15 +131,14 @@ class _NeighbourVotes:
         owners = np.repeat(np.asarray(places, np.int64), votes)
         for start in range(0, len(owners), _BATCH):
             part = owners[start : start + _BATCH]
-            neighbours = self._x.flatten().repeat(len(part), 1)
+            neighbours = np.tile(self._x.reshape(-1), (len(part), 1))
             for row, place in enumerate(part.tolist()):
                 for coordinate in flips[place]:
                     neighbours[row, coordinate] = 1 - neighbours[row, coordinate]
             source = open_source(self._key, Stage.PREDICT, self._batches, self._classifier.device)
             self._batches += 1
-            batch_of = neighbours.view(len(part), *self._x.shape).to(self._classifier.device)
-            noisy = self._classifier.noise.sample_batch(batch_of, source)
-            labels = self._classifier.sampler.forward(noisy).argmax(1).cpu().numpy()
+            noisy = self._classifier.noise.sample_batch(neighbours.reshape(len(part), *self._x.shape), source)
+            labels = self._classifier.sampler.label(noisy)
             np.add.at(counts, (part, labels), 1)
         self.votes += len(owners)
 
@@ -156,7 +157,7 @@ class SearchWorker:
     def __call__(self, indices: Sequence[int]) -> int:
         rows = []
         for index in indices:
-            x = torch.from_numpy(self._data.inputs([index])[0])
+            x = self._data.inputs([index])[0]
             label = int(self._data.labels[index])
             found = search_adversary(self._classifier, x, label, self._settings)
             rows.append(

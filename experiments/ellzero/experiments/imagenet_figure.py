@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ellzero.core.plotting import draw_figure
@@ -19,7 +19,7 @@ _INCHES = 2.6
 
 def plot_noisy_images(image: Levels, noises: Mapping[str, NoiseFamily], seed: int, out: Path) -> None:
     """Draw an image of 3 channels, and one noisy copy of it for each noise, below its name."""
-    shown = {"image": _to_pixels(torch.from_numpy(image), 256)}
+    shown = {"image": _to_pixels(image, 256)}
     shown |= {name: draw_noisy(image, noise, seed) for name, noise in noises.items()}
     rows = ceil(len(shown) / _COLUMNS)
     with draw_figure(out, (_COLUMNS * _INCHES, rows * (_INCHES + 0.2))) as figure:
@@ -33,12 +33,10 @@ def plot_noisy_images(image: Levels, noises: Mapping[str, NoiseFamily], seed: in
 
 def draw_noisy(image: Levels, noise: NoiseFamily, seed: int) -> NDArray[np.uint8]:
     """One noisy copy of an image, rows first; what Gaussian noise moves out of the range is shown at its end."""
-    x = torch.from_numpy(image)
-    source = open_source(stream_key(seed, noise.tag, x), Stage.SHOW, 0, x.device)
-    return _to_pixels(noise.sample(x, source, 1)[0], noise.levels)
+    source = open_source(stream_key(seed, noise.tag, image), Stage.SHOW, 0)
+    return _to_pixels(noise.sample(image, source, 1)[0], noise.levels)
 
 
-def _to_pixels(image: torch.Tensor, levels: int) -> NDArray[np.uint8]:
-    scaled = image.clamp(0, 1) if image.is_floating_point() else image.double() / (levels - 1)
-    pixels: NDArray[np.uint8] = (scaled * 255).round().to(torch.uint8).movedim(0, 2).numpy()
-    return pixels
+def _to_pixels(image: NDArray[Any], levels: int) -> NDArray[np.uint8]:
+    scaled = image.clip(0, 1) if image.dtype.kind == "f" else image / (levels - 1)
+    return np.moveaxis((scaled * 255).round().astype(np.uint8), 0, 2)

@@ -7,10 +7,11 @@ is none. Here the same is done with exact noise and exact thresholds, so that on
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from ellzero.certificates import Bounds, Discrete, Votes, anytime_radius, radius_from_bounds, radius_from_votes
 from ellzero.core.errors import InvalidInput
@@ -20,7 +21,7 @@ from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import SavedModel
 from ellzero.smoothing.noise.discrete import DiscreteNoise
-from ellzero.smoothing.noise.random_streams import RandomSource
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 from ellzero.smoothing.runs.dataset_run import DatasetRun
 
 _KEPT, _WHITE = 0, 2
@@ -56,27 +57,27 @@ class GreyNoise:
     def description(self) -> Mapping[str, Any]:
         return {"family": "grey", "k": 1, "alpha": str(self.noise.alpha), "unit": "coordinate", "levels": self.levels}
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: Shape) -> None:
         """Inputs can have any shape."""
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         return batch
 
     @property
     def strikes_independently(self) -> bool:
         return True
 
-    def unit_shape(self, shape: torch.Size) -> torch.Size:
+    def unit_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def dimension(self, shape: torch.Size) -> int:
-        return shape.numel()
+    def dimension(self, shape: Shape) -> int:
+        return prod(shape)
 
-    def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
-        return self._mix(x, self._choice.sample(torch.zeros_like(x), source, count))
+    def sample(self, x: Array, source: RandomSource, count: int) -> Array:
+        return self._mix(x, self._choice.sample(np.zeros_like(x), source, count), source)
 
-    def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
-        return self._mix(batch, self._choice.sample_batch(torch.zeros_like(batch), source))
+    def sample_batch(self, batch: Array, source: RandomSource) -> Array:
+        return self._mix(batch, self._choice.sample_batch(np.zeros_like(batch), source), source)
 
     def radius(self, votes: Votes, d: int) -> int | None:
         return radius_from_votes(self.noise, votes, d)
@@ -90,10 +91,11 @@ class GreyNoise:
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         return {}
 
-    def _mix(self, x: Tensor, choice: Tensor) -> Tensor:
+    def _mix(self, x: Array, choice: Array, source: RandomSource) -> Array:
         """Level 0 of ``choice`` has probability 2α − 1, levels 1 and 2 have 1 − α each."""
-        extreme = torch.where(choice == _WHITE, self.levels - 1, 0).to(x.dtype)
-        return torch.where(choice == _KEPT, x, extreme)
+        kind = level_kind(self.levels)
+        kept, white = (source.cast(choice == level, kind) for level in (_KEPT, _WHITE))
+        return source.cast(source.array(x), kind) * kept + white * (self.levels - 1)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From a model to a certified radius: exact noise, votes, smoothed prediction. Needs torch (``ellzero[predict]``)."""
+"""From a model to a certified radius: exact noise, votes, smoothed prediction. Torch is for torch models alone."""
 
 import os
 

@@ -15,3 +15,4 @@ from ellzero.smoothing.results import ABSTAIN as ABSTAIN, Certified as Certified
 from ellzero.smoothing.sampling.sampling_task import CertifySettings as CertifySettings
 from ellzero.smoothing.sampling.stopping_rules import Stopping as Stopping
 from ellzero.smoothing.training_noise import add_noise as add_noise
+from ellzero.smoothing.voters.remote_voter import RemoteModel as RemoteModel

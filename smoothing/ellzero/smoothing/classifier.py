@@ -3,26 +3,31 @@
 import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-from torch import Tensor, nn
+from numpy.typing import NDArray
 
 from ellzero.certificates import Family
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
+from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.errors import UnreachableRadiusWarning
-from ellzero.smoothing.models.card import Feed
-from ellzero.smoothing.models.devices import autocast_type, find_device
-from ellzero.smoothing.models.model_io import InputLike, Preprocess, check_feed, read_levels
+from ellzero.smoothing.models.feed import Feed
+from ellzero.smoothing.models.model_io import InputLike, check_feed, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.protected import Mask, MaskLike, read_input
 from ellzero.smoothing.noise.registry import read_noise
 from ellzero.smoothing.results import Certified, Predicted
 from ellzero.smoothing.sampling.reach import explain_unreachable
-from ellzero.smoothing.sampling.sampler import NoisySampler, SamplerOptions
+from ellzero.smoothing.sampling.sampler import NoisySampler
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask, PredictTask, SamplingTask
 from ellzero.smoothing.sampling.stopping_rules import Stopping
+from ellzero.smoothing.voters.base import Preprocess
+from ellzero.smoothing.voters.kinds import AnyModel, VoterOptions, make_voter
+from ellzero.smoothing.voters.remote_voter import RemoteModel
+
+if TYPE_CHECKING:
+    import torch
 
 R = TypeVar("R")
 
@@ -34,19 +39,26 @@ class SmoothedClassifier:
     """g(x) = the most probable class of ``model`` on noisy copies of x, with certificates.
 
     Inputs are integers 0..K, or floats that are multiples of 1/K. In this order: ``noise`` on the levels; values scaled
-    to [0, 1], or with ``feed="levels"`` the levels as int64; ``preprocess`` (standardising, say); ``model``, which must
-    return scores of shape (samples, num_classes). It is put into evaluation mode and moved to ``device``.
+    to [0, 1], or with ``feed="levels"`` the levels as int64; ``preprocess`` (standardising, say); ``model``, one of:
+
+    * A torch module that returns scores of shape (samples, num_classes), or an output with such ``logits``. It is put
+      into evaluation mode and moved to ``device``. If ``preprocess`` returns a mapping, it gets the items as keywords.
+    * A fitted scikit-learn classifier. Samples are flattened to rows; classes are the indices of its ``classes_``, so
+      that ``num_classes`` may be left out, and a ``prediction`` is such an index.
+    * Any other callable: a numpy array of samples in, integer labels 0..num_classes−1 or scores out. `RemoteModel` is
+      for one that is called over a connection.
 
     Votes depend on the seed, the noise and the input, not on batches or on other inputs. ``batch_size`` is chosen for
-    the model and the device by default, and halved when memory runs out.
+    the model and the device by default, and halved when memory runs out. ``device``, ``channels_last``, ``autocast``
+    and ``compile`` are for torch modules.
     """
 
     def __init__(
         self,
-        model: nn.Module,
+        model: AnyModel,
         noise: Family | NoiseFamily,
-        num_classes: int,
-        device: str | torch.device = "auto",
+        num_classes: int | None = None,
+        device: "str | torch.device" = "auto",
         *,
         feed: Feed | str = Feed.SCALED,
         preprocess: Preprocess | None = None,
@@ -56,18 +68,19 @@ class SmoothedClassifier:
         compile: bool = False,  # noqa: A002
     ) -> None:
         self.noise = read_noise(noise)
-        self.num_classes = read_integer(num_classes, "num_classes", 2)
-        self.device = find_device(device)
         check_feed(self.noise, Feed.of(feed))
-        options = SamplerOptions(
-            feed=Feed.of(feed),
-            preprocess=preprocess,
-            batch_size=None if batch_size is None else read_integer(batch_size, "batch_size", 1),
-            channels_last=channels_last,
-            autocast=autocast_type(autocast, self.device),
-            compile=compile,
-        )
-        self.sampler = NoisySampler(model, self.noise.levels, self.num_classes, self.device, options)
+        if batch_size is not None:
+            read_integer(batch_size, "batch_size", 1)
+            if isinstance(model, RemoteModel):
+                raise InvalidInput("batch_size", "left out for a RemoteModel, which has its own", batch_size)
+        voter = make_voter(model, num_classes, VoterOptions(device, preprocess, channels_last, autocast, compile))
+        self.num_classes = voter.classes
+        self.sampler = NoisySampler(voter, self.noise.levels, Feed.of(feed), batch_size)
+
+    @property
+    def device(self) -> "torch.device | None":
+        """Where noise is drawn and the model runs; None if that is numpy and a model without torch."""
+        return self.sampler.voter.device
 
     def predict(
         self,
@@ -137,11 +150,11 @@ class SmoothedClassifier:
         levels, mask = self._read(x, protected)
         return CertifyTask(levels, self.noise, self.num_classes, settings, mask)
 
-    def levels(self, x: InputLike) -> Tensor:
+    def levels(self, x: InputLike) -> NDArray[Any]:
         """An input as levels, checked, and padded where inputs may be of different lengths."""
         return self._read(x, None)[0]
 
-    def _read(self, x: InputLike, protected: MaskLike | None) -> tuple[Tensor, Mask | None]:
+    def _read(self, x: InputLike, protected: MaskLike | None) -> tuple[NDArray[Any], Mask | None]:
         return read_input(self.noise, read_levels(x, self.noise.levels), protected)
 
     def _warn_if_unreachable(self, settings: CertifySettings) -> None:

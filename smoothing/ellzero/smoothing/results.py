@@ -110,7 +110,7 @@ class Certified:
         return self.radius if self.noise.get("unit") == "pixel" else self.radius // channels
 
     def _family(self) -> Family:
-        from ellzero.smoothing.noise.registry import make_noise  # loads torch, which reading results does not need
+        from ellzero.smoothing.noise.registry import make_noise  # loads numpy, which reading results does not need
 
         family = getattr(make_noise(self.noise), "noise", None)
         if not isinstance(family, Family) or self.noise["family"] != family.name:

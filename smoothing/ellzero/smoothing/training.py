@@ -23,19 +23,15 @@ from ellzero.smoothing.data.datasets import CroppableData, DataSet, Levels, hold
 from ellzero.smoothing.data.read_ahead import read_ahead
 from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed, SmoothingError
 from ellzero.smoothing.models.architectures import build
-from ellzero.smoothing.models.card import Feed, ModelCard
+from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.files import check_model_path, save_model, write_file
-from ellzero.smoothing.models.model_io import (
-    check_feed,
-    check_scores,
-    is_out_of_memory,
-    make_model_error,
-    prepare_for_model,
-)
+from ellzero.smoothing.models.model_io import check_feed, is_out_of_memory, make_model_error, prepare_for_model
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.protected import read_inputs, sample_noisy_batch
 from ellzero.smoothing.noise.random_streams import Stage
 from ellzero.smoothing.training_noise import open_training_source
+from ellzero.smoothing.voters.torch_voter import read_scores
 
 _LARGEST_BATCH = 400
 _LEAST_STEPS = 40
@@ -123,7 +119,7 @@ class Training:
     ) -> None:
         check_model_path(out)
         check_feed(noise, Feed.of(card.feed))
-        noise.check_shape(torch.Size(card.shape))
+        noise.check_shape(card.shape)
         self._card = replace(
             card, noise=dict(noise.description()), training={**recipe.describe(), "inputs": len(data.labels)}
         )
@@ -232,7 +228,7 @@ class _Run:
     def _forward(self, samples: Tensor) -> Tensor:
         """The scores of noisy samples."""
         with self._explained_errors(len(samples)):
-            return check_scores(self.network(samples), len(samples), self.card.num_classes)
+            return read_scores(self.network(samples), len(samples), self.card.num_classes)
 
     @contextmanager
     def _explained_errors(self, samples: int) -> Iterator[None]:
@@ -253,11 +249,11 @@ class _Run:
         if self.images is not None and stage is Stage.TRAIN:
             read = partial(self.images.random_crops, stream=f"{self.recipe.seed} crop {number}")
         for step, (indices, inputs) in enumerate(read_ahead(read, batches)):
-            levels, masks = read_inputs(self.noise, torch.from_numpy(inputs), self.data.protected(indices))
+            levels, masks = read_inputs(self.noise, inputs, self.data.protected(indices))
             source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
-            noisy = sample_noisy_batch(self.noise, levels.to(self.device), masks, source)
+            noisy = sample_noisy_batch(self.noise, levels, masks, source)
             labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
-            samples = prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed))
+            samples = torch.as_tensor(prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed)))
             yield samples.contiguous(memory_format=_memory_format(samples)), labels
 
     def _generator(self, purpose: str) -> np.random.Generator:

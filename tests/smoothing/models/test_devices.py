@@ -15,7 +15,9 @@ def test_a_missing_device_is_one_line() -> None:
     with pytest.raises(NoSuchDevice) as missing:
         SmoothedClassifier(Counting(8, 3), NOISE, 3, "cuda")
     assert str(missing.value) == "device cuda cannot be used: torch finds no CUDA GPU on this machine"
-    assert SmoothedClassifier(Counting(8, 3), NOISE, 3).device.type == "cpu"
+    device = SmoothedClassifier(Counting(8, 3), NOISE, 3).device
+    assert device is not None
+    assert device.type == "cpu"
 
 
 def test_reduced_precision_is_tried_in_another_process_first() -> None:

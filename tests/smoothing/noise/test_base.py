@@ -2,10 +2,13 @@
 
 import json
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from smoothing.noise_laws import CPU, SOURCES, SURE, DrawnBy, exact_law, law, on_the_host, p_value
+from numpy.typing import NDArray
+from smoothing.noise_laws import CPU, SOURCES, SURE, DrawnBy, draw, exact_law, law, on_the_host, p_value
 from torch import Tensor, nn
 
 from ellzero.certificates import Block, Discrete, InvalidInput, Sparse, Votes
@@ -52,15 +55,16 @@ NOISES: list[tuple[BaseNoise, tuple[int, ...]]] = [
 every_noise = pytest.mark.parametrize(("noise", "x"), NOISES, ids=lambda each: getattr(each, "tag", ""))
 
 
-def as_input(noise: BaseNoise, x: tuple[int, ...]) -> Tensor:
-    return noise.read_batch(torch.tensor([x], dtype=torch.uint8))[0]
+def as_input(noise: BaseNoise, x: tuple[int, ...]) -> NDArray[Any]:
+    own: NDArray[Any] = noise.read_batch(np.array([x], np.uint8))[0]
+    return own
 
 
 @every_noise
 @pytest.mark.parametrize("drawn_by", SOURCES)
 def test_whole_samples_have_the_law_of_the_noise(noise: BaseNoise, x: tuple[int, ...], drawn_by: DrawnBy) -> None:
     """χ² over all that an input can become, so over dependences between its numbers too: 200,000 samples."""
-    samples = torch.cat([noise.sample(as_input(noise, x), drawn_by(block), 50_000) for block in range(4)])
+    samples = torch.cat([draw(noise, as_input(noise, x), drawn_by(block), 50_000) for block in range(4)])
     assert p_value(samples, law(noise, x)) > SURE
     assert samples.dtype == torch.uint8
     assert int(samples.max()) < noise.sample_levels
@@ -76,7 +80,7 @@ def test_whole_samples_have_the_law_of_the_noise(noise: BaseNoise, x: tuple[int,
     ],
 )
 def test_a_law_that_is_slightly_different_would_be_seen(noise: BaseNoise, other: BaseNoise) -> None:
-    samples = torch.cat([noise.sample(as_input(noise, LEVELS), on_the_host(block), 50_000) for block in range(4)])
+    samples = torch.cat([draw(noise, as_input(noise, LEVELS), on_the_host(block), 50_000) for block in range(4)])
     assert p_value(samples, law(other, LEVELS)) < SURE
 
 
@@ -137,10 +141,10 @@ def test_votes_depend_on_no_batch(noise: BaseNoise, x: tuple[int, ...]) -> None:
 @every_noise
 def test_each_input_of_a_batch_is_struck_as_copies_of_one_are(noise: BaseNoise, x: tuple[int, ...]) -> None:
     own = as_input(noise, x)
-    copies = noise.sample_batch(own.expand(500, *own.shape), on_the_host(3))
-    assert torch.equal(copies, noise.sample(own, on_the_host(3), 500))
-    assert torch.equal(noise.sample(own, on_the_host(3), 500), copies)
-    assert not torch.equal(noise.sample(own, on_the_host(4), 500), copies) or bool((copies == copies[0]).all())
+    copies = torch.as_tensor(noise.sample_batch(np.broadcast_to(own, (500, *own.shape)), on_the_host(3)))
+    assert torch.equal(copies, draw(noise, own, on_the_host(3), 500))
+    assert torch.equal(draw(noise, own, on_the_host(3), 500), copies)
+    assert not torch.equal(draw(noise, own, on_the_host(4), 500), copies) or bool((copies == copies[0]).all())
 
 
 @every_noise
@@ -152,7 +156,7 @@ def test_a_description_makes_the_same_noise(noise: BaseNoise, x: tuple[int, ...]
     assert again.tag == noise.tag
     assert describe_noise(description)
     votes = Votes(9_990, 10_000, "0.001")
-    d = noise.dimension(torch.Size((len(x),)))
+    d = noise.dimension((len(x),))
     assert again.radius(votes, d) == noise.radius(votes, d)
 
 
@@ -167,7 +171,7 @@ def test_noises_of_different_laws_have_different_streams() -> None:
 def test_samples_of_more_levels_than_a_byte_has(noise: BaseNoise) -> None:
     x = torch.full((100,), 150)
     x = x.to(torch.int32 if noise.levels > 256 else torch.uint8)
-    samples = noise.sample(x, open_source(b"many", Stage.BOUND, 0, CPU), 200)
+    samples = draw(noise, x, open_source(b"many", Stage.BOUND, 0, CPU), 200)
     assert samples.dtype == torch.int32
     assert 256 < int(samples.max()) < noise.sample_levels
     assert 0.3 < float((samples == 150).double().mean()) < 0.7
@@ -175,9 +179,9 @@ def test_samples_of_more_levels_than_a_byte_has(noise: BaseNoise) -> None:
 
 def test_parts_of_one_vector_may_need_different_integers() -> None:
     noise = JointNoise(bits=(DiscreteNoise(1, "0.9"), 3), words=(DeletionNoise(500, "0.1", 3), 3))
-    x = noise.read_batch(torch.tensor([[1, 0, 1, 400, 7, 501]], dtype=torch.int32))[0]
+    x = noise.read_batch(np.array([[1, 0, 1, 400, 7, 501]], np.int32))[0]
     for drawn_by in SOURCES:
-        samples = noise.sample(x, drawn_by(0), 1_000)
+        samples = draw(noise, x, drawn_by(0), 1_000)
         assert set(samples[:, :3].flatten().tolist()) == {0, 1}
         assert set(samples[:, 3:].flatten().tolist()) == {400, 7, 501}
 

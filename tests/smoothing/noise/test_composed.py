@@ -1,8 +1,9 @@
 """Noises made of noises: what they are made of, what fits them, and what the model sees."""
 
+import numpy as np
 import pytest
 import torch
-from smoothing.noise_laws import on_the_host
+from smoothing.noise_laws import draw, on_the_host
 
 from ellzero.certificates import (
     Discrete,
@@ -41,7 +42,7 @@ def test_certificates_are_those_of_the_family() -> None:
     table = Grouped([(Discrete(1, "0.8"), 3), (Discrete(6, "0.6"), 3)])  # equal kinds are one member
     assert table == TABLE.noise
     assert TABLE.radius(VOTES, 6) == certified_from_votes(table, VOTES)
-    assert TABLE.dimension(torch.Size((6,))) == 6
+    assert TABLE.dimension((6,)) == 6
     hierarchical = Hierarchical(Discrete(6, "0.6"), "0.95")
     assert HierarchicalNoise(DiscreteNoise(6, "0.6"), "0.95").radius(VOTES, 9) == certified_from_votes(
         hierarchical, VOTES, 9
@@ -51,7 +52,7 @@ def test_certificates_are_those_of_the_family() -> None:
 def test_a_model_can_take_apart_what_was_struck_and_what_is_seen() -> None:
     noise = HierarchicalNoise(DiscreteNoise(3, "0.1"), "0.5")
     x = torch.tensor([0, 1, 2, 3] * 250, dtype=torch.uint8)
-    samples = noise.sample(x, on_the_host(0), 64).to(torch.int64)
+    samples = draw(noise, x, on_the_host(0), 64).to(torch.int64)
     struck = samples > 3
     values = samples - 4 * struck
     assert bool((values[~struck] == x.expand_as(values)[~struck]).all())
@@ -61,7 +62,7 @@ def test_a_model_can_take_apart_what_was_struck_and_what_is_seen() -> None:
 
 def test_columns_keep_their_order_when_kinds_come_again() -> None:
     x = torch.tensor([1, 0, 6, 5, 4, 1], dtype=torch.uint8)
-    samples = TABLE.sample(x, on_the_host(0), 4_000)
+    samples = draw(TABLE, x, on_the_host(0), 4_000)
     kept = (samples == x).double().mean(0).tolist()
     assert [round(share, 1) for share in kept] == [0.8, 0.8, 0.6, 0.6, 0.6, 0.8]
     assert samples.max(0).values.tolist() == [1, 1, 6, 6, 6, 1]
@@ -83,11 +84,11 @@ def test_inputs_that_do_not_fit_the_columns_are_refused(x: list[int], message: s
 
 def test_a_part_that_is_a_sequence_is_padded_by_whoever_gives_it() -> None:
     noise = JointNoise(image=(DiscreteNoise(1, "0.8"), 2), text=(DeletionNoise(3, "0.5", 4), 4))
-    assert noise.read_batch(torch.tensor([[1, 0, 3, 3, 4, 4]])).tolist() == [[1, 0, 3, 3, 4, 4]]
+    assert noise.read_batch(np.array([[1, 0, 3, 3, 4, 4]])).tolist() == [[1, 0, 3, 3, 4, 4]]
     with pytest.raises(InvalidInput, match=r"^x must be symbols, then padding \(level 4\)"):
-        noise.read_batch(torch.tensor([[1, 0, 3, 4, 3, 4]]))
+        noise.read_batch(np.array([[1, 0, 3, 4, 3, 4]]))
     with pytest.raises(InvalidInput, match=r"^x \(image\) must be levels from 0 to 1; got 2"):
-        noise.read_batch(torch.tensor([[1, 2, 3, 4, 4, 4]]))
+        noise.read_batch(np.array([[1, 2, 3, 4, 4, 4]]))
 
 
 def test_parts_that_cannot_be_are_refused() -> None:

@@ -1,9 +1,10 @@
 """Noise that deletes symbols of sequences: what the model sees of them, and of their lengths."""
 
+import numpy as np
 import pytest
 import torch
 from scipy import stats
-from smoothing.noise_laws import SOURCES, SURE, DrawnBy
+from smoothing.noise_laws import SOURCES, SURE, DrawnBy, draw
 from torch import Tensor, nn
 
 from ellzero.certificates import Deletion, InvalidInput, Votes, certified_from_votes
@@ -23,9 +24,9 @@ class AnySeven(nn.Module):
 @pytest.mark.parametrize("drawn_by", SOURCES)
 def test_symbols_that_are_left_keep_their_order_and_then_comes_padding(drawn_by: DrawnBy) -> None:
     noise = DeletionNoise(200, "1/3", 100)
-    x = noise.read_batch(torch.arange(60, dtype=torch.uint8).unsqueeze(0))[0]
+    x = noise.read_batch(np.arange(60, dtype=np.uint8)[None])[0]
     assert x.tolist() == [*range(60), *[201] * 40]
-    samples = torch.cat([noise.sample(x, drawn_by(block), 2_048) for block in range(4)]).to(torch.int64)
+    samples = torch.cat([draw(noise, x, drawn_by(block), 2_048) for block in range(4)]).to(torch.int64)
     symbols = samples != 201
     assert bool((symbols[:, 1:] <= symbols[:, :-1]).all())  # no symbol after padding
     assert bool((samples[:, 1:] > samples[:, :-1])[symbols[:, 1:]].all())  # in their order, none twice
@@ -51,7 +52,7 @@ def test_what_is_seen_does_not_depend_on_the_length_of_an_input() -> None:
 def test_a_radius_is_an_edit_distance_of_at_most_the_length() -> None:
     votes = Votes(10_000, 10_000, "0.001")
     assert NOISE.radius(votes, 20) == certified_from_votes(Deletion("0.7"), votes, 20)
-    assert DeletionNoise(3, "0.99", 20).radius(votes, NOISE.dimension(torch.Size((5,)))) == 20
+    assert DeletionNoise(3, "0.99", 20).radius(votes, NOISE.dimension((5,))) == 20
 
 
 def test_wrong_sequences_are_refused() -> None:

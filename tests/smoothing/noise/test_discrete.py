@@ -9,12 +9,13 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 from scipy import stats
-from smoothing.noise_laws import Script
+from smoothing.noise_laws import Script, draw
 from torch import Tensor
 
 from ellzero.smoothing import DiscreteNoise, Unit
+from ellzero.smoothing.noise.device_source import DeviceRandomSource
 from ellzero.smoothing.noise.discrete import sample_coins, sample_levels
-from ellzero.smoothing.noise.random_streams import DeviceRandomSource, RandomSource, Stage, open_source
+from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
 
 CPU = torch.device("cpu")
 # Chances of a false alarm, over all tests of this file, of about one in a million.
@@ -90,7 +91,7 @@ def test_values_have_the_law_of_the_noise(k: int, alpha: str, drawn_by: Callable
     x = torch.full((1_024,), k // 3, dtype=torch.uint8)
     counts = np.zeros(k + 1)
     for block in range(25):
-        counts += np.bincount(noise.sample(x, drawn_by(block), 256).flatten().numpy(), minlength=k + 1)
+        counts += np.bincount(draw(noise, x, drawn_by(block), 256).flatten().numpy(), minlength=k + 1)
     draws = counts.sum()
     assert draws == 25 * 256 * 1_024
     stay = float(noise.noise.alpha)
@@ -104,7 +105,7 @@ def test_values_have_the_law_of_the_noise(k: int, alpha: str, drawn_by: Callable
 def test_more_levels_than_a_byte_has(alpha: str, k: int, drawn_by: Callable[[int], RandomSource]) -> None:
     noise = DiscreteNoise(k, alpha)
     x = torch.arange(4_096, dtype=torch.int32) % (k + 1)
-    drawn = torch.cat([noise.sample(x, drawn_by(block), 64) for block in range(8)])
+    drawn = torch.cat([draw(noise, x, drawn_by(block), 64) for block in range(8)])
     stayed = (drawn == x).double().mean().item()
     stay, draws = float(noise.noise.alpha), drawn.numel()
     assert abs(stayed - stay) < 6 * sqrt(stay * (1 - stay) / draws) + 3 / draws
@@ -122,7 +123,7 @@ def test_a_pixel_is_kept_or_replaced_as_a_whole(alpha: str, drawn_by: Callable[[
     assert noise.noise.k == 15
     x = torch.tensor([[[1, 2], [3, 0]], [[2, 2], [0, 1]]], dtype=torch.uint8)
     assert noise.dimension(x.shape) == 4
-    drawn = torch.cat([noise.sample(x, drawn_by(block), 50_000) for block in range(4)]).to(torch.int64)
+    drawn = torch.cat([draw(noise, x, drawn_by(block), 50_000) for block in range(4)]).to(torch.int64)
     symbols, own = drawn[:, 0] * 4 + drawn[:, 1], x[0].to(torch.int64) * 4 + x[1]
     stay = float(noise.noise.alpha)
     for place in ((0, 0), (0, 1), (1, 0), (1, 1)):
@@ -137,7 +138,7 @@ def test_coordinates_samples_and_blocks_are_independent(k: int, alpha: str) -> N
     """χ² for independence of what became of neighbours along each axis, and of one block and the next."""
     noise = DiscreteNoise(k, alpha)
     x = torch.full((1_024,), k // 2, dtype=torch.uint8)
-    blocks = [noise.sample(x, source(block), 512) for block in range(6)]
+    blocks = [draw(noise, x, source(block), 512) for block in range(6)]
 
     def kinds(drawn: Tensor) -> Tensor:
         stayed = drawn == x[0]

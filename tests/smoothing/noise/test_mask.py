@@ -7,13 +7,14 @@ from math import comb, sqrt
 import pytest
 import torch
 from scipy import stats
-from smoothing.noise_laws import SOURCES, SURE, DrawnBy, Script
+from smoothing.noise_laws import SOURCES, SURE, DrawnBy, Script, draw
 from torch import Tensor, nn
 
 from ellzero.certificates import InvalidInput
 from ellzero.smoothing import AblationNoise, MaskNoise, SmoothedClassifier, add_noise
+from ellzero.smoothing.noise.device_source import DeviceRandomSource
 from ellzero.smoothing.noise.mask import sample_subsets
-from ellzero.smoothing.noise.random_streams import DeviceRandomSource, Stage, open_source
+from ellzero.smoothing.noise.random_streams import Stage, open_source
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
 
 CPU = torch.device("cpu")
@@ -34,7 +35,7 @@ def test_values_are_hidden_as_often_as_they_should_and_otherwise_as_they_are(k: 
     x = torch.arange(1_000, dtype=torch.int32 if k > 255 else torch.int64).remainder(k + 1)
     x = x.to(torch.uint8) if k <= 255 else x
     samples = torch.cat(
-        [noise.sample(x, drawn_by(b"mask test", Stage.BOUND, block, CPU), 256) for block in range(4)]  # type: ignore[operator]
+        [draw(noise, x, drawn_by(b"mask test", Stage.BOUND, block, CPU), 256) for block in range(4)]  # type: ignore[operator]
     ).to(torch.int64)
     hidden = samples == k + 1
     share = float(Fraction(m))
@@ -87,7 +88,7 @@ def test_of_many_numbers_each_is_shown_as_often_as_every_other(drawn_by: DrawnBy
     """Places, and pairs of them, by χ²: 45 of 784, as for MNIST."""
     noise = AblationNoise(255, 784, 45)
     x = torch.arange(784).remainder(256).to(torch.uint8).reshape(1, 28, 28)
-    samples = torch.cat([noise.sample(x, drawn_by(block), 512) for block in range(8)]).flatten(1)
+    samples = torch.cat([draw(noise, x, drawn_by(block), 512) for block in range(8)]).flatten(1)
     shown = samples != 256
     assert shown.sum(1).tolist() == [45] * len(samples)
     assert bool((samples[shown] == x.flatten().expand_as(samples)[shown]).all())

@@ -6,10 +6,12 @@ from math import sqrt
 
 import pytest
 import torch
+from smoothing.noise_laws import draw
 
 from ellzero.certificates import InvalidInput
 from ellzero.smoothing import SparseNoise
-from ellzero.smoothing.noise.random_streams import DeviceRandomSource, Stage, open_source
+from ellzero.smoothing.noise.device_source import DeviceRandomSource
+from ellzero.smoothing.noise.random_streams import Stage, open_source
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
 
 CPU = torch.device("cpu")
@@ -22,7 +24,7 @@ def test_zeros_and_ones_flip_as_often_as_they_should(p_add: str, p_del: str, dra
     noise = SparseNoise(p_add, p_del)
     x = torch.tensor([0, 1] * 1_000, dtype=torch.uint8)
     samples = torch.cat(
-        [noise.sample(x, drawn_by(b"sparse test", Stage.BOUND, block, CPU), 256) for block in range(8)]  # type: ignore[operator]
+        [draw(noise, x, drawn_by(b"sparse test", Stage.BOUND, block, CPU), 256) for block in range(8)]  # type: ignore[operator]
     )
     assert samples.dtype == torch.uint8
     flipped = (samples != x).double()
@@ -54,5 +56,5 @@ def test_a_description_makes_the_same_noise() -> None:
 
 def test_all_points_of_two_bits_are_reached() -> None:
     noise = SparseNoise("1/2", "1/2")
-    drawn = noise.sample(torch.tensor([0, 1], dtype=torch.uint8), open_source(b"x", Stage.SHOW, 0, CPU), 64)
+    drawn = draw(noise, torch.tensor([0, 1], dtype=torch.uint8), open_source(b"x", Stage.SHOW, 0, CPU), 64)
     assert {tuple(row) for row in drawn.tolist()} == set(product((0, 1), repeat=2))

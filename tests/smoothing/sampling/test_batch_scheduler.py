@@ -4,8 +4,8 @@ import threading
 import time
 from concurrent.futures import CancelledError, wait
 
+import numpy as np
 import pytest
-import torch
 from smoothing.classifiers import make_inputs, without_seconds
 from smoothing.small_models import Counting
 from torch import Tensor, nn
@@ -125,7 +125,7 @@ def test_an_input_on_which_the_model_fails_harms_no_other() -> None:
     scheduler = BatchScheduler(classifier.sampler, 10)
     model.open.clear()
     certain = DiscreteNoise(3, "999999/1000000")  # so that the threes stay
-    bad = CertifyTask(torch.full((8,), 3, dtype=torch.uint8), certain, 3, settings(50))
+    bad = CertifyTask(np.full(8, 3, np.uint8), certain, 3, settings(50))
     good = [classifier.task(x, settings(300)) for x in make_inputs(3, levels=3)]
     futures = scheduler.submit([good[0], bad, *good[1:]])
     model.open.set()

@@ -41,7 +41,7 @@ def add_noise(examples: ArrayData, example: int, noise: NoiseFamily, seed: int) 
     if example >= len(examples.labels):
         raise InvalidInput("example", f"an integer from 0 to {len(examples.labels) - 1}", example)
     x = read_levels(examples.inputs([example])[0], noise.levels)
-    source = open_source(stream_key(seed, noise.tag, x), Stage.SHOW, 0, x.device)
+    source = open_source(stream_key(seed, noise.tag, x), Stage.SHOW, 0)
     noisy: list[Any] = noise.sample(x, source, 1)[0].tolist()
     return noisy
 

@@ -44,7 +44,7 @@ class ServedModel:
         levels = self.classifier.levels(x)
         shape = tuple(levels.shape)
         if shape == self.card.shape:
-            levels = levels.unsqueeze(0)
+            levels = levels[None]
         elif shape[1:] != self.card.shape:
             raise InvalidInput("x", f"of shape {list(self.card.shape)}, or several of them stacked", list(shape))
         if len(levels) > MAX_INPUTS:

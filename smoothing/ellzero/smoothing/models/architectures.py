@@ -15,7 +15,7 @@ from ellzero.core.errors import EllzeroError, InvalidInput
 from ellzero.core.numbers import read_integer
 from ellzero.core.text import first_line
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
-from ellzero.smoothing.models.card import Feed
+from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.resnet import RESNET50_LAYERS, RESNET50_WIDTH, ResNet
 
 Factory = Callable[..., nn.Module]

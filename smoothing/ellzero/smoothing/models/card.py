@@ -1,35 +1,19 @@
-"""The card of a model: what it is, what it takes, and how it was trained. Loads torch only to check a noise."""
+"""The card of a model: what it is, what it takes, and how it was trained. Needs no torch."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any
 
 from annotated_types import Ge, MinLen
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from ellzero.core.errors import InvalidInput
 from ellzero.core.text import first_line
 from ellzero.smoothing.errors import BadModelFile
+from ellzero.smoothing.models.feed import Feed
 
 _VERSION = 1
-
-
-class Feed(StrEnum):
-    """The inputs of a model: values scaled to [0, 1] as float32, or levels as int64, as for tokens."""
-
-    SCALED = "scaled"
-    LEVELS = "levels"
-
-    @classmethod
-    def of(cls, name: "Feed | str") -> "Feed":
-        """The feed of this name."""
-        try:
-            return cls(name)
-        except ValueError:
-            raise InvalidInput("feed", " or ".join(cls), name) from None
 
 
 @dataclass(frozen=True)
@@ -99,11 +83,9 @@ def _adapter() -> TypeAdapter[ModelCard]:
 
 
 def _check_noise(card: ModelCard) -> None:
-    import torch
-
     from ellzero.smoothing.noise.registry import make_noise
 
     noise = make_noise(card.noise)
-    noise.check_shape(torch.Size(card.shape))
+    noise.check_shape(card.shape)
     if noise.levels != card.levels:
         raise ValueError(f"noise: for {noise.levels} levels, but inputs have {card.levels}")

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from ellzero.certificates import Bounds, Votes
-from ellzero.smoothing.noise.random_streams import RandomSource
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape
 
 
 class NoiseFamily(Protocol):
@@ -34,10 +33,10 @@ class NoiseFamily(Protocol):
     def description(self) -> Mapping[str, Any]:
         """The family and its parameters, as written to results and model cards."""
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: Shape) -> None:
         """Raise ``InvalidInput`` unless inputs can have this shape."""
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         """Inputs as `sample_batch` takes them, from a batch of levels: padded where they may be of different lengths.
 
         Raises ``InvalidInput`` for shapes and for levels that inputs cannot have.
@@ -47,16 +46,19 @@ class NoiseFamily(Protocol):
     def strikes_independently(self) -> bool:
         """Whether what happens to a unit is independent of all others, and leaves it in its place."""
 
-    def unit_shape(self, shape: torch.Size) -> torch.Size:
+    def unit_shape(self, shape: Shape) -> Shape:
         """The shape of the units of an input of this shape: one axis less where several numbers are one unit."""
 
-    def dimension(self, shape: torch.Size) -> int:
+    def dimension(self, shape: Shape) -> int:
         """d: how many units an input of this shape has; changing one unit counts as one change."""
 
-    def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
-        """``count`` noisy copies of x, a tensor of levels: levels again, or float32 in units of the whole range."""
+    def sample(self, x: Array, source: RandomSource, count: int) -> Array:
+        """``count`` noisy copies of x, an array of levels: levels again, or float32 in units of the whole range.
 
-    def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
+        The samples are an array of the source's own kind: numpy's on a CPU, and torch's on a GPU.
+        """
+
+    def sample_batch(self, batch: Array, source: RandomSource) -> Array:
         """One noisy copy of each of several inputs, as `sample` makes them of one."""
 
     def radius(self, votes: Votes, d: int) -> int | None:

@@ -4,17 +4,18 @@ Samples of parts are drawn one after the other from the same stream.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from ellzero.certificates import Family, Grouped, Hierarchical, Joint, Total
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.noise.discrete import DiscreteNoise, Unit, sample_coins
 from ellzero.smoothing.noise.family_noise import FamilyNoise
-from ellzero.smoothing.noise.random_streams import RandomSource, level_kind
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 from ellzero.smoothing.noise.registry import read_noise
 
 BaseNoise: TypeAlias = DiscreteNoise | FamilyNoise
@@ -35,20 +36,20 @@ class WrappedNoise(FamilyNoise):
     def description(self) -> Mapping[str, Any]:
         return {**super().description(), "base": dict(self._base.description())}
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: Shape) -> None:
         self._base.check_shape(shape)
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         return self._base.read_batch(batch)
 
     @property
     def strikes_independently(self) -> bool:
         return self._base.strikes_independently
 
-    def unit_shape(self, shape: torch.Size) -> torch.Size:
+    def unit_shape(self, shape: Shape) -> Shape:
         return self._base.unit_shape(shape)
 
-    def dimension(self, shape: torch.Size) -> int:
+    def dimension(self, shape: Shape) -> int:
         return self._base.dimension(shape)
 
 
@@ -72,13 +73,13 @@ class HierarchicalNoise(WrappedNoise):
     def tag(self) -> str:
         return f"hierarchical s={self._hierarchical.s} ({self._base.tag})"
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         kind = level_kind(self.sample_levels)
         own = source.cast(source.array(x), kind)
-        noisy = source.cast(source.array(self._base.sample_batch(x.expand(count, *shape), source)), kind)
+        noisy = source.cast(self._base.sample_batch(source.expand(x, (count, *shape)), source), kind)
         noisy += self.levels
-        struck = sample_coins(source, self._hierarchical.s, count * shape.numel()).reshape(count, *shape)
-        return source.tensor(own + source.cast(struck, kind) * (noisy - own))
+        struck = sample_coins(source, self._hierarchical.s, count * prod(shape)).reshape(count, *shape)
+        return own + source.cast(struck, kind) * (noisy - own)
 
 
 class TotalNoise(WrappedNoise):
@@ -92,8 +93,8 @@ class TotalNoise(WrappedNoise):
     def tag(self) -> str:
         return self._base.tag
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
-        return self._base.sample_batch(x.expand(count, *shape), source)
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
+        return self._base.sample_batch(source.expand(x, (count, *shape)), source)
 
 
 class PartitionedNoise(FamilyNoise):
@@ -109,17 +110,17 @@ class PartitionedNoise(FamilyNoise):
         super().__init__(family, levels, max(noise.sample_levels for _, noise, _ in parts) - levels)
         for label, noise, columns in parts:
             try:
-                noise.check_shape(torch.Size((columns,)))
+                noise.check_shape((columns,))
             except InvalidInput as error:
                 raise InvalidInput(label, error.allowed, f"{columns} columns") from None
-            if (length := noise.dimension(torch.Size((columns,)))) != columns:
+            if (length := noise.dimension((columns,))) != columns:
                 raise InvalidInput(label, f"{length} columns, the length that its inputs are padded to", columns)
 
     @property
     def tag(self) -> str:
         return f"{self.noise.name} {', '.join(f'{columns} of ({noise.tag})' for _, noise, columns in self._parts)}"
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: Shape) -> None:
         if tuple(shape) != (self._columns,):
             raise InvalidInput("x", f"a vector of {self._columns} columns, which the noise is for", tuple(shape))
 
@@ -127,30 +128,30 @@ class PartitionedNoise(FamilyNoise):
     def strikes_independently(self) -> bool:
         return all(noise.strikes_independently for _, noise, _ in self._parts)
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         self.check_shape(batch.shape[1:])
-        return torch.cat([self._read_part(*part) for part in self._split(batch)], dim=1)
+        return np.concatenate([self._read_part(*part) for part in self._split(batch)], axis=1)
 
-    def _read_part(self, label: str, noise: BaseNoise, batch: Tensor) -> Tensor:
+    def _read_part(self, label: str, noise: BaseNoise, batch: NDArray[Any]) -> NDArray[Any]:
         high = int(batch.max())
         if high >= noise.levels:
             raise InvalidInput(f"x ({label})", f"levels from 0 to {noise.levels - 1}", high)
         return noise.read_batch(batch)
 
-    def _split(self, batch: Tensor) -> Iterable[tuple[str, BaseNoise, Tensor]]:
+    def _split(self, batch: Array) -> Iterable[tuple[str, BaseNoise, Array]]:
         """The columns of each part."""
         start = 0
         for label, noise, columns in self._parts:
             yield label, noise, batch[:, start : start + columns]
             start += columns
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
-        kind = _level_type(self.sample_levels)
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
+        kind = level_kind(self.sample_levels)
         samples = [
-            noise.sample_batch(own.to(_level_type(noise.levels)), source).to(kind)
-            for _, noise, own in self._split(x.expand(count, *shape))
+            source.cast(noise.sample_batch(source.cast(own, level_kind(noise.levels)), source), kind)
+            for _, noise, own in self._split(source.expand(x, (count, *shape)))
         ]
-        return torch.cat(samples, dim=1)
+        return source.join(samples)
 
 
 class JointNoise(PartitionedNoise):
@@ -199,8 +200,3 @@ def _read_base(base: object, field: str) -> BaseNoise:
     if isinstance(noise, FamilyNoise):
         return noise
     raise InvalidInput(field, "a noise of a family on single numbers, such as DiscreteNoise(9, '0.8')", base)
-
-
-def _level_type(levels: int) -> torch.dtype:
-    kind: torch.dtype = getattr(torch, level_kind(levels))
-    return kind

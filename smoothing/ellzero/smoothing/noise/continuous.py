@@ -9,11 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import floor, prod
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from ellzero.certificates import (
     Bounds,
@@ -27,7 +26,7 @@ from ellzero.certificates import (
 )
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer, read_shortest
-from ellzero.smoothing.noise.random_streams import RandomSource
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape
 
 _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
 
@@ -66,28 +65,32 @@ class _Continuous(ABC):
             "levels": self.levels,
         }
 
-    def check_shape(self, shape: torch.Size) -> None:  # noqa: B027  # there is nothing to check
+    def check_shape(self, shape: Shape) -> None:  # noqa: B027  # there is nothing to check
         """Inputs can have any shape."""
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         return batch
 
     @property
     def strikes_independently(self) -> bool:
         return True
 
-    def unit_shape(self, shape: torch.Size) -> torch.Size:
+    def unit_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def dimension(self, shape: torch.Size) -> int:
-        return shape.numel()
+    def dimension(self, shape: Shape) -> int:
+        return prod(shape)
 
-    def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
-        return self.sample_batch(x.expand(count, *x.shape), source)
+    def sample(self, x: Array, source: RandomSource, count: int) -> Array:
+        return self.sample_batch(source.expand(x, (count, *x.shape)), source)
 
-    def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
-        noise = self._sample_unit(source, batch.numel()).view(batch.shape)
-        return noise.mul_(float(self.width)).add_(batch.float().div_(self.levels - 1))
+    def sample_batch(self, batch: Array, source: RandomSource) -> Array:
+        values = source.cast(source.array(batch), "float32")
+        values /= self.levels - 1
+        samples = self._sample_unit(source, prod(batch.shape)).reshape(batch.shape)
+        samples *= float(self.width)
+        samples += values
+        return samples
 
     def radius(self, votes: Votes, d: int) -> int | None:
         return self._radius_of(lower_bound(votes), d)
@@ -99,7 +102,7 @@ class _Continuous(ABC):
         raise InvalidInput("runner_up", "false for continuous noise, whose certificates are those of one class", True)
 
     @abstractmethod
-    def _sample_unit(self, source: RandomSource, count: int) -> Tensor:
+    def _sample_unit(self, source: RandomSource, count: int) -> Array:
         """Numbers of the family with σ or γ = 1."""
 
     @abstractmethod
@@ -113,7 +116,7 @@ class GaussianNoise(_Continuous):
     family = "gaussian"
     parameter = "sigma"
 
-    def _sample_unit(self, source: RandomSource, count: int) -> Tensor:
+    def _sample_unit(self, source: RandomSource, count: int) -> Array:
         return source.normals(count)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
@@ -130,7 +133,7 @@ class UniformNoise(_Continuous):
     family = "uniform"
     parameter = "gamma"
 
-    def _sample_unit(self, source: RandomSource, count: int) -> Tensor:
+    def _sample_unit(self, source: RandomSource, count: int) -> Array:
         return source.uniforms(count)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:

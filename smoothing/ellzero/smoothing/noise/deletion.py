@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from ellzero.certificates import Deletion
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.noise.discrete import sample_coins
 from ellzero.smoothing.noise.family_noise import FamilyNoise
-from ellzero.smoothing.noise.random_streams import RandomSource, level_kind
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 
 
 class DeletionNoise(FamilyNoise):
@@ -41,31 +41,31 @@ class DeletionNoise(FamilyNoise):
     def description(self) -> Mapping[str, Any]:
         return {**super().description(), "length": self._length}
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: Shape) -> None:
         if len(shape) != 1 or shape[0] > self._length:
             raise InvalidInput("x", f"a sequence of at most {self._length} symbols", tuple(shape))
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         self.check_shape(batch.shape[1:])
         is_symbol = batch != self._padding
         if bool((is_symbol[:, 1:] & ~is_symbol[:, :-1]).any()):
             raise InvalidInput("x", f"symbols, then padding (level {self._padding}), if any", "a symbol after padding")
-        return torch.nn.functional.pad(batch, (0, self._length - batch.shape[1]), value=self._padding)
+        return np.pad(batch, ((0, 0), (0, self._length - batch.shape[1])), constant_values=self._padding)
 
     @property
     def strikes_independently(self) -> bool:
         return False  # those that are left move together
 
-    def dimension(self, shape: torch.Size) -> int:
+    def dimension(self, shape: Shape) -> int:
         return self._length
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         kind = level_kind(self.levels)
-        own = source.array(x.expand(count, *shape)).reshape(-1)
+        own = source.expand(x, (count, *shape)).reshape(-1)
         left = ~sample_coins(source, self._deletion.m, count * self._length) & (own != self._padding)
         places = source.places(left)
         # The n-th symbol that is left in a row goes to its n-th place.
         rank = left.reshape(count, self._length).cumsum(1).reshape(-1)[places]
         samples = source.cast(left, kind) * 0 + self._padding
         samples[places // self._length * self._length + rank - 1] = source.cast(own[places], kind)
-        return source.tensor(samples.reshape(count, self._length))
+        return samples.reshape(count, self._length)

@@ -1,4 +1,4 @@
-"""The discrete noise of the paper on tensors of levels, drawn exactly from uniform random words.
+"""The discrete noise of the paper on arrays of levels, drawn exactly from uniform random words.
 
 Nothing is rounded, and no word is reduced modulo a number that does not divide its range: a float32 between 0 and 1
 lies on a grid of 2^-24, a remainder prefers small values, and neither would be the noise that is certified.
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any
 
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from ellzero.certificates import Bounds, Discrete, Votes, anytime_radius, radius_from_bounds, radius_from_votes
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
-from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, level_kind
+from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, Shape, level_kind
 
 _BYTE_BITS, _SHORT_BITS, _LONG_BITS = 8, 15, 62
 
@@ -80,11 +80,11 @@ class DiscreteNoise:
             "channels": self.channels,
         }
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: Shape) -> None:
         if self.unit is Unit.PIXEL and (len(shape) < 2 or shape[0] != self.channels):
-            raise InvalidInput("x", f"a tensor whose first axis has the {self.channels} channels", tuple(shape))
+            raise InvalidInput("x", f"an array whose first axis has the {self.channels} channels", tuple(shape))
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         self.check_shape(batch.shape[1:])
         return batch
 
@@ -92,16 +92,16 @@ class DiscreteNoise:
     def strikes_independently(self) -> bool:
         return True
 
-    def unit_shape(self, shape: torch.Size) -> torch.Size:
-        return shape if self.unit is Unit.COORDINATE else torch.Size(shape[1:])
+    def unit_shape(self, shape: Shape) -> Shape:
+        return shape if self.unit is Unit.COORDINATE else shape[1:]
 
-    def dimension(self, shape: torch.Size) -> int:
-        return self.unit_shape(shape).numel()
+    def dimension(self, shape: Shape) -> int:
+        return prod(self.unit_shape(shape))
 
-    def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
+    def sample(self, x: Array, source: RandomSource, count: int) -> Array:
         return self._sample_noisy(x, x.shape, source, count)
 
-    def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
+    def sample_batch(self, batch: Array, source: RandomSource) -> Array:
         return self._sample_noisy(batch, batch.shape[1:], source, len(batch))
 
     def radius(self, votes: Votes, d: int) -> int | None:
@@ -116,7 +116,7 @@ class DiscreteNoise:
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         return {}
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         """``count`` noisy inputs of this shape, from x or from each row of x. Exact, whatever α and K are.
 
         With α ≥ 1/(K+1): keep with probability α' = (α(K+1)−1)/K, otherwise draw uniformly from *all* K+1 values; so
@@ -124,10 +124,10 @@ class DiscreteNoise:
         draw from all values until it is another one.
         """
         others_only, share = self._kept_share
-        units = shape if self.unit is Unit.COORDINATE else torch.Size((1, *self.unit_shape(shape)))
+        units = shape if self.unit is Unit.COORDINATE else (1, *self.unit_shape(shape))
         own = source.array(x)
-        keep = sample_coins(source, share, count * units.numel()).reshape(count, *units)
-        values = sample_levels(source, self.levels, count * shape.numel()).reshape(count, *shape)
+        keep = sample_coins(source, share, count * prod(units)).reshape(count, *units)
+        values = sample_levels(source, self.levels, count * prod(shape)).reshape(count, *shape)
         if others_only:
             self._draw_others(values, keep, own, source)
         # x where ``keep`` is true, the value elsewhere: by bits, since a choice for each element has a branch for each.
@@ -136,7 +136,7 @@ class DiscreteNoise:
         values ^= own
         values &= mask
         values ^= own
-        return source.tensor(values)
+        return values
 
     @cached_property
     def _kept_share(self) -> tuple[bool, Fraction]:

@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from ellzero.certificates import (
     Bounds,
@@ -16,7 +16,7 @@ from ellzero.certificates import (
     certified,
     certified_from_votes,
 )
-from ellzero.smoothing.noise.random_streams import RandomSource
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape
 
 
 class FamilyNoise(ABC):
@@ -52,10 +52,10 @@ class FamilyNoise(ABC):
     def description(self) -> Mapping[str, Any]:
         return {**self._family.describe(), "levels": self._levels}
 
-    def check_shape(self, shape: torch.Size) -> None:
+    def check_shape(self, shape: Shape) -> None:
         return
 
-    def read_batch(self, batch: Tensor) -> Tensor:
+    def read_batch(self, batch: NDArray[Any]) -> NDArray[Any]:
         self.check_shape(batch.shape[1:])
         return batch
 
@@ -63,16 +63,16 @@ class FamilyNoise(ABC):
     def strikes_independently(self) -> bool:
         return True
 
-    def unit_shape(self, shape: torch.Size) -> torch.Size:
+    def unit_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def dimension(self, shape: torch.Size) -> int:
-        return shape.numel()
+    def dimension(self, shape: Shape) -> int:
+        return prod(shape)
 
-    def sample(self, x: Tensor, source: RandomSource, count: int) -> Tensor:
+    def sample(self, x: Array, source: RandomSource, count: int) -> Array:
         return self._sample_noisy(x, x.shape, source, count)
 
-    def sample_batch(self, batch: Tensor, source: RandomSource) -> Tensor:
+    def sample_batch(self, batch: Array, source: RandomSource) -> Array:
         return self._sample_noisy(batch, batch.shape[1:], source, len(batch))
 
     def radius(self, votes: Votes, d: int) -> int | None:
@@ -94,7 +94,7 @@ class FamilyNoise(ABC):
         return hash(self.tag)
 
     @abstractmethod
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         """``count`` noisy inputs of this shape, from x or from each row of x, exactly by the law of the family."""
 
 

@@ -1,17 +1,15 @@
 """Noises that hide tokens, pixels or features: they are replaced by a symbol that no input has. Drawn exactly."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
-
-import torch
-from torch import Tensor
 
 from ellzero.certificates import Ablation, Family, Mask
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.noise.discrete import sample_coins
 from ellzero.smoothing.noise.family_noise import FamilyNoise
-from ellzero.smoothing.noise.random_streams import Array, RandomSource, level_kind
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 
 _MOST_K = 2**31 - 3
 
@@ -38,12 +36,12 @@ class HidingNoise(FamilyNoise):
         own = {} if self._mask_token is None else {"mask_token": self._mask_token}
         return {**super().description(), **own}
 
-    def _hide(self, hidden: Array, x: Tensor, source: RandomSource) -> Tensor:
+    def _hide(self, hidden: Array, x: Array, source: RandomSource) -> Array:
         """The hidden level where ``hidden`` is true, x elsewhere: by arithmetic, without a branch for each number."""
         kind = level_kind(self.sample_levels)
         own = source.cast(source.array(x), kind)
         shown = self.levels if self._mask_token is None else self._mask_token
-        return source.tensor(own + source.cast(hidden, kind) * (shown - own))
+        return own + source.cast(hidden, kind) * (shown - own)
 
 
 class MaskNoise(HidingNoise):
@@ -58,8 +56,8 @@ class MaskNoise(HidingNoise):
         self._mask = Mask(m)
         super().__init__(self._mask, k, mask_token)
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
-        hidden = sample_coins(source, self._mask.m, count * shape.numel()).reshape(count, *shape)
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
+        hidden = sample_coins(source, self._mask.m, count * prod(shape)).reshape(count, *shape)
         return self._hide(hidden, x, source)
 
 
@@ -75,11 +73,11 @@ class AblationNoise(HidingNoise):
     def strikes_independently(self) -> bool:
         return False
 
-    def check_shape(self, shape: torch.Size) -> None:
-        if shape.numel() != self._ablation.d:
+    def check_shape(self, shape: Shape) -> None:
+        if prod(shape) != self._ablation.d:
             raise InvalidInput("x", f"an input of {self._ablation.d} numbers, which the noise is for", tuple(shape))
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         shown = sample_subsets(source, self._ablation.d, self._ablation.keep, count)
         return self._hide(~shown.reshape(count, *shape), x, source)
 

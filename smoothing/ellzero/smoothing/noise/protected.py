@@ -7,35 +7,41 @@ shows ``keep`` of d units, so it is drawn on the others alone, d of them.
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ellzero.core.errors import InvalidInput
+from ellzero.smoothing.noise.arrays import read_array
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.deletion import DeletionNoise
 from ellzero.smoothing.noise.mask import AblationNoise
-from ellzero.smoothing.noise.random_streams import RandomSource
+from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, Shape
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Mask: TypeAlias = NDArray[np.bool_]
-MaskLike: TypeAlias = Mask | Tensor | Sequence[object]
+MaskLike: TypeAlias = Union[Mask, "Tensor", Sequence[object]]  # a name in quotes has no |
 
 
-def read_input(noise: NoiseFamily, levels: Tensor, protected: MaskLike | None) -> tuple[Tensor, Mask | None]:
+def read_input(
+    noise: NoiseFamily, levels: NDArray[Any], protected: MaskLike | None
+) -> tuple[NDArray[Any], Mask | None]:
     """An input of levels as `sample_noisy` takes it, and its protected units: None if there are none.
 
     A unit is a number of the input, or with noise on pixels a pixel, whose mask has no axis for channels.
     """
-    batch, masks = read_inputs(noise, levels.unsqueeze(0), None if protected is None else _as_array(protected)[None])
+    batch, masks = read_inputs(noise, levels[None], None if protected is None else _as_array(protected)[None])
     if masks is not None and masks.all():
         raise InvalidInput("protected", "at least one position that is not protected", f"all {masks.size}")
-    return batch.squeeze(0), None if masks is None else masks[0]
+    return batch[0], None if masks is None else masks[0]
 
 
-def read_inputs(noise: NoiseFamily, batch: Tensor, protected: MaskLike | None) -> tuple[Tensor, Mask | None]:
+def read_inputs(
+    noise: NoiseFamily, batch: NDArray[Any], protected: MaskLike | None
+) -> tuple[NDArray[Any], Mask | None]:
     """The same for a batch of inputs, some of which may be protected wholly."""
     masks = None if protected is None else _read_masks(noise, batch, _as_array(protected))
     if masks is not None and not noise.strikes_independently:
@@ -43,59 +49,68 @@ def read_inputs(noise: NoiseFamily, batch: Tensor, protected: MaskLike | None) -
     return noise.read_batch(batch), masks
 
 
-def count_free(noise: NoiseFamily, shape: torch.Size, protected: Mask | None) -> int:
+def count_free(noise: NoiseFamily, shape: Shape, protected: Mask | None) -> int:
     """d: how many units an adversary may change."""
     if protected is None:
         return noise.dimension(shape)
     free = protected.size - int(protected.sum())
     if isinstance(noise, AblationNoise):
-        noise.check_shape(torch.Size((free,)))
+        noise.check_shape((free,))
     return free
 
 
-def sample_noisy(noise: NoiseFamily, x: Tensor, protected: Mask | None, source: RandomSource, count: int) -> Tensor:
+def sample_noisy(
+    noise: NoiseFamily, x: NDArray[Any], protected: Mask | None, source: RandomSource, count: int
+) -> Array:
     """``count`` noisy copies of x, in which protected units are as they are in x."""
     if protected is None:
         return noise.sample(x, source, count)
-    mask = torch.from_numpy(protected).to(x.device)
+    mask = source.array(protected)
     if isinstance(noise, AblationNoise):
-        ablated = noise.sample(x[~mask], source, count)
-        samples = x.to(ablated.dtype).expand(count, *x.shape).clone()
+        ablated = noise.sample(x[~protected], source, count)
+        samples = source.cast(source.expand(x, (count, *x.shape)), _kind(ablated))
         samples[:, ~mask] = ablated
         return samples
     samples = noise.sample(x, source, count)
-    own = _as_sample(noise, x, samples.dtype)
-    return torch.where(mask.expand(x.shape), own, samples)
+    samples[..., mask] = _as_samples(noise, x, samples, source)[..., mask]  # pixels: in every channel
+    return samples
 
 
-def sample_noisy_batch(noise: NoiseFamily, batch: Tensor, protected: Mask | None, source: RandomSource) -> Tensor:
+def sample_noisy_batch(noise: NoiseFamily, batch: NDArray[Any], protected: Mask | None, source: RandomSource) -> Array:
     """One noisy copy of each input of a batch; ``protected`` has a mask of units for each."""
     if protected is None:
         return noise.sample_batch(batch, source)
-    mask = torch.from_numpy(protected).to(batch.device)
     if isinstance(noise, AblationNoise):
-        ablated = noise.sample_batch(batch[~mask].reshape(len(batch), -1), source)
-        samples = batch.to(ablated.dtype, copy=True)
+        mask = source.array(protected)
+        ablated = noise.sample_batch(batch[~protected].reshape(len(batch), -1), source)
+        samples = source.cast(source.array(batch), _kind(ablated))
         samples[~mask] = ablated.reshape(-1)
         return samples
+    if protected.ndim < batch.ndim:  # noise on pixels: the axis of channels
+        protected = protected[:, None]
+    mask = source.expand(protected, batch.shape)
     samples = noise.sample_batch(batch, source)
-    if mask.dim() < batch.dim():  # noise on pixels: the axis of channels
-        mask = mask.unsqueeze(1)
-    return torch.where(mask.expand(batch.shape), _as_sample(noise, batch, samples.dtype), samples)
+    samples[mask] = _as_samples(noise, batch, samples, source)[mask]
+    return samples
 
 
-def _as_sample(noise: NoiseFamily, levels: Tensor, dtype: torch.dtype) -> Tensor:
+def _as_samples(noise: NoiseFamily, levels: NDArray[Any], samples: Array, source: RandomSource) -> Array:
     """Levels as samples without noise would be: levels, or for continuous noise values scaled to [0, 1]."""
-    return levels.to(dtype) / (noise.levels - 1) if dtype.is_floating_point else levels.to(dtype)
+    own = source.cast(source.array(levels), _kind(samples))
+    return own / (noise.levels - 1) if _kind(samples) == "float32" else own
 
 
-def _read_masks(noise: NoiseFamily, batch: Tensor, protected: NDArray[Any]) -> Mask | None:
+def _kind(samples: Array) -> Kind:
+    return cast("Kind", str(samples.dtype).removeprefix("torch."))
+
+
+def _read_masks(noise: NoiseFamily, batch: NDArray[Any], protected: NDArray[Any]) -> Mask | None:
     shape = (len(batch), *noise.unit_shape(batch.shape[1:]))
     if protected.dtype != np.bool_ or protected.shape != shape:
         wrong = f"{protected.dtype} of shape {protected.shape[1:]}"
         raise InvalidInput("protected", f"booleans of shape {shape[1:]}", wrong)
     if isinstance(noise, DeletionNoise):  # padding is no position of a sequence, and deletion leaves it alone
-        protected = protected & (batch.cpu().numpy() != noise.padding)
+        protected = protected & (batch != noise.padding)
     if not protected.any():
         return None
     if not noise.strikes_independently and not isinstance(noise, AblationNoise):
@@ -105,7 +120,7 @@ def _read_masks(noise: NoiseFamily, batch: Tensor, protected: NDArray[Any]) -> M
 
 
 def _as_array(protected: MaskLike) -> NDArray[Any]:
-    try:
-        return protected.detach().cpu().numpy() if isinstance(protected, Tensor) else np.asarray(protected)
-    except ValueError:  # lists of different lengths
-        raise InvalidInput("protected", "booleans in the shape of the input", "lists of different lengths") from None
+    array = read_array(protected)
+    if array is None:
+        raise InvalidInput("protected", "booleans in the shape of the input", "lists of different lengths")
+    return array

@@ -9,21 +9,22 @@ block, so that the streams of one input certainly differ.
 
 import hashlib
 from enum import IntEnum
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor
-Kind: TypeAlias = Literal["uint8", "int16", "int32", "int64"]
+if TYPE_CHECKING:
+    import torch
+
+Array: TypeAlias = Any  # numpy.ndarray, or torch.Tensor on a GPU
+Shape: TypeAlias = tuple[int, ...]
+Kind: TypeAlias = Literal["uint8", "int16", "int32", "int64", "float32"]
 
 # The coordinates of a block fit the cache; its size must depend on nothing but the size of the input.
 _BLOCK_COORDINATES = 1 << 19
 _MOST_SAMPLES = 1_024
-_WORD_BYTES = 8
-_STAGE_SHIFT = 40
+WORD_BYTES = 8
 
 
 class Stage(IntEnum):
@@ -42,20 +43,23 @@ class RandomSource(Protocol):
 
     Arrays are numpy's on a CPU and torch's on a GPU, and code that uses them is written in operators that both have. On
     a CPU numpy is several times faster, since a block is too small to be shared between threads, which torch would wake
-    at every step.
+    at every step; and it needs no torch, so that any model's votes can be drawn.
     """
 
     def words(self, count: int, kind: Kind) -> Array:
         """``count`` integers, uniform over *all* values of their kind."""
 
-    def array(self, tensor: Tensor) -> Array:
-        """A tensor as such an array, sharing its memory if it is on this device."""
+    def array(self, levels: Array) -> Array:
+        """Levels as such an array, sharing their memory if they are one already."""
 
-    def tensor(self, array: Array) -> Tensor:
-        """Such an array as a tensor, sharing its memory."""
+    def expand(self, levels: Array, shape: Shape) -> Array:
+        """Levels repeated to a shape that ends in theirs, as such an array that is only read."""
+
+    def join(self, parts: list[Array]) -> Array:
+        """Such arrays side by side, along their second axis."""
 
     def cast(self, array: Array, kind: Kind) -> Array:
-        """The same values in another kind of integers."""
+        """The same values as another kind of numbers, in an array of their own."""
 
     def places(self, mask: Array) -> Array:
         """Where a flat array is true."""
@@ -63,10 +67,10 @@ class RandomSource(Protocol):
     def smallest(self, rows: Array, rank: int) -> Array:
         """The number of this rank in each row of an array, as a column; 1 is the smallest."""
 
-    def normals(self, count: int) -> Tensor:
+    def normals(self, count: int) -> Array:
         """``count`` standard normal float32 numbers."""
 
-    def uniforms(self, count: int) -> Tensor:
+    def uniforms(self, count: int) -> Array:
         """``count`` float32 numbers, uniform on [−1, 1)."""
 
 
@@ -81,23 +85,26 @@ def block_samples(coordinates: int) -> int:
     return 1 << (most.bit_length() - 1)
 
 
-def stream_key(seed: int, noise: str, x: Tensor, protected: NDArray[np.bool_] | None = None) -> bytes:
+def stream_key(seed: int, noise: str, x: NDArray[Any], protected: NDArray[np.bool_] | None = None) -> bytes:
     """The name of an input's streams. It depends on the input's values and protected positions, not on its place in a
     data set."""
     digest = hashlib.blake2b(digest_size=16, person=b"ellzero streams")
-    for field in (str(seed), noise, str(tuple(x.shape)), str(x.dtype)):
+    # Types have torch's names in every key, so that votes are those of releases in which inputs were tensors.
+    for field in (str(seed), noise, str(x.shape), f"torch.{x.dtype}"):
         digest.update(f"{len(field)}:{field}".encode())
-    digest.update(x.cpu().contiguous().numpy().tobytes())
+    digest.update(x.tobytes())
     if protected is not None:
         digest.update(protected.tobytes())
     return digest.digest()
 
 
-def open_source(key: bytes, stage: Stage, block: int, device: torch.device) -> RandomSource:
-    """The stream of a block."""
-    return (
-        HostRandomSource(key, stage, block) if device.type == "cpu" else DeviceRandomSource(key, stage, block, device)
-    )
+def open_source(key: bytes, stage: Stage, block: int, device: "torch.device | None" = None) -> RandomSource:
+    """The stream of a block, drawn on this device; by default on the CPU."""
+    if device is None or device.type == "cpu":
+        return HostRandomSource(key, stage, block)
+    from ellzero.smoothing.noise.device_source import DeviceRandomSource
+
+    return DeviceRandomSource(key, stage, block, device)
 
 
 class HostRandomSource:
@@ -109,14 +116,17 @@ class HostRandomSource:
 
     def words(self, count: int, kind: Kind) -> Array:
         dtype = np.dtype(kind)
-        whole = -(-count * dtype.itemsize // _WORD_BYTES)
+        whole = -(-count * dtype.itemsize // WORD_BYTES)
         return self._bits.random_raw(whole).view(dtype)[:count]
 
-    def array(self, tensor: Tensor) -> Array:
-        return tensor.numpy()
+    def array(self, levels: Array) -> Array:
+        return np.asarray(levels)
 
-    def tensor(self, array: Array) -> Tensor:
-        return torch.from_numpy(array)
+    def expand(self, levels: Array, shape: Shape) -> Array:
+        return np.broadcast_to(levels, shape)
+
+    def join(self, parts: list[Array]) -> Array:
+        return np.concatenate(parts, axis=1)
 
     def cast(self, array: Array, kind: Kind) -> Array:
         return array.astype(kind)
@@ -127,46 +137,8 @@ class HostRandomSource:
     def smallest(self, rows: Array, rank: int) -> Array:
         return np.partition(rows, rank - 1, axis=1)[:, rank - 1 : rank]
 
-    def normals(self, count: int) -> Tensor:
-        return torch.from_numpy(np.random.Generator(self._bits).standard_normal(count).astype(np.float32))
+    def normals(self, count: int) -> Array:
+        return np.random.Generator(self._bits).standard_normal(count).astype(np.float32)
 
-    def uniforms(self, count: int) -> Tensor:
-        return torch.from_numpy((np.random.Generator(self._bits).random(count) * 2 - 1).astype(np.float32))
-
-
-class DeviceRandomSource:
-    """Drawn on the device itself, by torch."""
-
-    def __init__(self, key: bytes, stage: Stage, block: int, device: torch.device) -> None:
-        start = int.from_bytes(key[:8], "little") + (int(stage) << _STAGE_SHIFT) + block
-        self._generator = torch.Generator(device).manual_seed(start % (1 << 64) - (1 << 63))
-        self._device = device
-
-    def words(self, count: int, kind: Kind) -> Array:
-        dtype: torch.dtype = getattr(torch, kind)
-        whole = -(-count * dtype.itemsize // _WORD_BYTES)
-        raw = torch.empty(whole, dtype=torch.int64, device=self._device)
-        return raw.random_(-(1 << 63), None, generator=self._generator).view(dtype)[:count]
-
-    def array(self, tensor: Tensor) -> Array:
-        return tensor.to(self._device)
-
-    def tensor(self, array: Array) -> Tensor:
-        tensor: Tensor = array
-        return tensor
-
-    def cast(self, array: Array, kind: Kind) -> Array:
-        return array.to(getattr(torch, kind))
-
-    def places(self, mask: Array) -> Array:
-        return mask.nonzero().squeeze(1)
-
-    def smallest(self, rows: Array, rank: int) -> Array:
-        return rows.kthvalue(rank, dim=1, keepdim=True).values
-
-    def normals(self, count: int) -> Tensor:
-        return torch.randn(count, dtype=torch.float64, device=self._device, generator=self._generator).float()
-
-    def uniforms(self, count: int) -> Tensor:
-        uniform = torch.rand(count, dtype=torch.float64, device=self._device, generator=self._generator)
-        return (uniform * 2 - 1).float()
+    def uniforms(self, count: int) -> Array:
+        return (np.random.Generator(self._bits).random(count) * 2 - 1).astype(np.float32)

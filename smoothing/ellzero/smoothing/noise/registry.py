@@ -1,6 +1,6 @@
 """The families of noise: made from descriptions, as files and requests state them, and described in words.
 
-Loads torch only to make a noise.
+Loads numpy only to make a noise.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,12 @@
 """Noises for sparse data: values are mostly 0, and fewer zeros than others are struck. Drawn exactly."""
 
-import torch
-from torch import Tensor
+from math import prod
 
 from ellzero.certificates import Sparse, SparseLevels
 from ellzero.core.numbers import RationalLike
 from ellzero.smoothing.noise.discrete import sample_coins, sample_levels
 from ellzero.smoothing.noise.family_noise import FamilyNoise
-from ellzero.smoothing.noise.random_streams import RandomSource, level_kind
+from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 
 _LEVELS = 2
 
@@ -19,10 +18,10 @@ class SparseNoise(FamilyNoise):
         self._sparse = Sparse(p_add, p_del)
         super().__init__(self._sparse, _LEVELS)
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         own = source.array(x)
         added, deleted = (
-            source.cast(sample_coins(source, share, count * shape.numel()), level_kind(_LEVELS)).reshape(count, *shape)
+            source.cast(sample_coins(source, share, count * prod(shape)), level_kind(_LEVELS)).reshape(count, *shape)
             for share in (self._sparse.p_add, self._sparse.p_del)
         )
         # A bit flips if the coin for its value says so: of zeros that of ``added``, of ones that of ``deleted``.
@@ -30,7 +29,7 @@ class SparseNoise(FamilyNoise):
         deleted &= own
         added ^= deleted
         added ^= own
-        return source.tensor(added)
+        return added
 
 
 class SparseLevelsNoise(FamilyNoise):
@@ -41,9 +40,9 @@ class SparseLevelsNoise(FamilyNoise):
         self._sparse = SparseLevels(k, p_add, p_del)
         super().__init__(self._sparse, self._sparse.k + 1)
 
-    def _sample_noisy(self, x: Tensor, shape: torch.Size, source: RandomSource, count: int) -> Tensor:
+    def _sample_noisy(self, x: Array, shape: Shape, source: RandomSource, count: int) -> Array:
         own = source.cast(source.array(x), "int32")
-        size = count * shape.numel()
+        size = count * prod(shape)
         added, deleted = (
             sample_coins(source, share, size).reshape(count, *shape)
             for share in (self._sparse.p_add, self._sparse.p_del)
@@ -54,4 +53,4 @@ class SparseLevelsNoise(FamilyNoise):
         step = source.cast(sample_levels(source, self._sparse.k, size), "int32").reshape(count, *shape) + 1
         moved = own + source.cast(struck, "int32") * step
         moved %= self.levels
-        return source.tensor(source.cast(moved, level_kind(self.levels)))
+        return source.cast(moved, level_kind(self.levels))

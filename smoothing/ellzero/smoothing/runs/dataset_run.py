@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ellzero.core.execution.executors import Executor, LocalExecutor, WorkerResources
 from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.data.datasets import DataSet
@@ -132,6 +130,8 @@ class WorkerFactory:
 
     def __call__(self) -> ChunkWorker:
         if self.threads is not None:
+            import torch
+
             torch.set_num_threads(self.threads)
         store = ResultStore(self.out, self.stamp)
         store.folder.check_shared(self.mark)

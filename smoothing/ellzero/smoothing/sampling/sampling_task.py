@@ -4,9 +4,9 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from torch import Tensor
+from numpy.typing import NDArray
 
 from ellzero.certificates import outvotes
 from ellzero.certificates.binomial_tails import MAX_VOTES
@@ -93,7 +93,7 @@ class SamplingTask(Protocol, Generic[R_co]):
     """The votes on one input: says which samples to draw next, and counts what the model says of them."""
 
     @property
-    def x(self) -> Tensor:
+    def x(self) -> NDArray[Any]:
         """The input, as levels."""
 
     @property
@@ -143,7 +143,7 @@ class _CountingTask(ABC):
 
     def __init__(
         self,
-        x: Tensor,
+        x: NDArray[Any],
         noise: NoiseFamily,
         classes: int,
         seed: int,
@@ -153,7 +153,7 @@ class _CountingTask(ABC):
     ) -> None:
         self.x, self.noise, self.seed, self.protected = x, noise, seed, protected
         self.key = stream_key(seed, noise.tag, x, protected)
-        self.block = block_samples(x.numel())
+        self.block = block_samples(x.size)
         self.classes = classes
         self._votes = _StageVotes(stage, size, [0] * classes)
         self._started = time.perf_counter()
@@ -210,7 +210,7 @@ class CertifyTask(_CountingTask):
 
     def __init__(
         self,
-        x: Tensor,
+        x: NDArray[Any],
         noise: NoiseFamily,
         classes: int,
         settings: CertifySettings,
@@ -292,7 +292,7 @@ class PredictTask(_CountingTask):
 
     def __init__(
         self,
-        x: Tensor,
+        x: NDArray[Any],
         noise: NoiseFamily,
         classes: int,
         n: int,
