@@ -44,5 +44,5 @@ class ModelFunction:
     def call(self, allowed: Sequence[str]) -> CalledModel:
         """Make the model, in this process."""
         card = self.card
-        shape = {"shape": card.shape, "num_classes": card.num_classes, "levels": card.sample_levels}
-        return CalledModel(call_factory(card.architecture, allowed, **shape), card)
+        model = call_factory(card.architecture, card.shape, card.num_classes, card.sample_levels, {}, allowed)
+        return CalledModel(model, card)
