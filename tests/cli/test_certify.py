@@ -298,6 +298,54 @@ def test_a_network_of_an_allowed_factory_is_trained_and_certified(
     assert ellzero(f"{certify} {allow}").code == 0
 
 
+OWN_MODELS = """
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+
+from ellzero.smoothing import RemoteModel
+
+def forest(*, shape, num_classes, levels):
+    images, digits = load_digits(return_X_y=True)
+    names = [f"digit {digit}" for digit in digits]
+    return RandomForestClassifier(5, random_state=0).fit((images[::3] >= 8), names[::3])
+
+def remote(*, shape, num_classes, levels):
+    fitted = forest(shape=shape, num_classes=num_classes, levels=levels)
+    return RemoteModel(lambda samples: fitted.predict_proba(samples.reshape(len(samples), -1)), concurrency=2)
+
+def text(*, shape, num_classes, levels):
+    return "no model"
+"""
+
+
+def test_any_model_that_an_allowed_function_returns_is_certified(
+    ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forest, and the same one behind calls: the same votes. A name, and no digest, says what they are."""
+    (tmp_path / "own.py").write_text(OWN_MODELS)
+    monkeypatch.syspath_prepend(tmp_path)
+    for kind in ("forest", "remote"):
+        line = f"certify --model own:{kind} --binarize 8 --alpha 0.9 --n 100 --limit 3 --seed 1 --executor local"
+        line += f" --out {tmp_path / kind}"
+        assert "is code that has not been allowed" in ellzero(line).err
+        line += f" --allow-factory own:{kind}"
+        assert "model-id must be given for a model that a function makes" in ellzero(line).err
+        assert ellzero(f"{line} --model-id forest-1").code == 0
+        assert ellzero(f"{line} --model-id forest-1").out.endswith("are certified already\n")
+        assert "forest-1" in ellzero(f"{line} --model-id forest-2").err
+        assert ResultStore(str(tmp_path / kind)).manifest()["model"] == {  # type: ignore[index]
+            "name": "forest-1",
+            "architecture": f"own:{kind}",
+        }
+        assert f"forest-1 (own:{kind})" in ellzero(f"report {tmp_path / kind} --plot {tmp_path}/curves.svg").out
+    assert read_results(tmp_path / "forest", "counts") == read_results(tmp_path / "remote", "counts")
+    line = f"certify --model own:text --allow-factory own:text --model-id x --alpha 0.9 --out {tmp_path}/text"
+    assert "model must be a network, classifier or function; got 'str'" in ellzero(line).err
+    assert not (tmp_path / "text").exists()
+    line = f"certify --model demo-digits --model-id x --n 100 --out {tmp_path}/file"
+    assert "--model-id is for a module:function" in ellzero(line).err
+
+
 def test_an_interruption_on_ray_counts_the_inputs_that_are_kept_and_shows_no_messages_of_ray(tmp_path: Path) -> None:
     store = ResultStore(str(tmp_path / "r"))
     options = "--n 20000 --stopping never --seed 1 --executor ray --workers 2"

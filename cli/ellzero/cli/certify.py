@@ -19,6 +19,7 @@ from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, SavedModel, find_model, load_model
 from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, votes_per_second
+from ellzero.smoothing.runs.model_function import CalledModel, ModelFunction
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.reach import explain_unreachable
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
@@ -26,7 +27,15 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 
 
 @click.command("certify", cls=Command)
-@click.option("--model", required=True, help="A .safetensors file, or a name in --models.")
+@click.option(
+    "--model",
+    required=True,
+    help="A .safetensors file, a name in --models, or a module:function that returns any model and is allowed by "
+    "--allow-factory: a network, a scikit-learn classifier, a function, a RemoteModel.",
+)
+@click.option(
+    "--model-id", help="Name and version of the model that a module:function returns: nothing else identifies it."
+)
 @click.option(
     "--models",
     type=click.Path(file_okay=False, path_type=Path),
@@ -83,6 +92,7 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 @factory_option
 def certify_command(
     model: str,
+    model_id: str | None,
     models: Path,
     data: DataOptions,
     noise: NoiseOptions,
@@ -114,15 +124,18 @@ def certify_command(
     """
     place = Placement.of(executor, address, workers)
     place.check_shared("out", out)
-    path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
-    place.check_shared("model", str(path))
     if data.uri != "digits":
         place.check_shared("data", data.uri)
-    saved = load_model(path, allowed)
-    card = saved.card
-    source = replace(data.source(noise.k, card.binarize), shuffle=shuffle)
+    file = None if ":" in model else _find_file(model, models, model_id, place)
+    saved: SavedModel | CalledModel | None = None if file is None else load_model(file, allowed)
+    source = replace(data.source(noise.k, saved.card.binarize if saved else None), shuffle=shuffle)
     loaded = source.load()
-    description = noise.description(card.noise, loaded)
+    description = noise.description(saved.card.noise if saved else {}, loaded)
+    function = None
+    if saved is None:
+        function = ModelFunction.of(model, model_id, loaded, description, allowed)
+        saved = function.call(allowed)
+    card = saved.card
     check_fit(card, loaded, int(description["levels"]), data.uri)
     if not place.is_cluster:
         find_device(device)
@@ -130,8 +143,8 @@ def certify_command(
     manifest = {} if overwrite else store.manifest() or {}
     run_seed = seed if seed is not None else manifest.get("seed", secrets.randbits(63))
     run = DatasetRun(
-        model=str(path.absolute()),
-        model_digest=saved.digest,
+        model="" if file is None else str(file.absolute()),
+        model_digest=saved.digest if isinstance(saved, SavedModel) else "",
         allowed=tuple(allowed),
         source=source,
         data_digest=loaded.digest,
@@ -141,6 +154,7 @@ def certify_command(
         batch_size=batch_size,
         autocast=autocast,
         compile=compiled,
+        function=function,
     )
     inputs = len(loaded.labels) if limit is None else min(len(loaded.labels), limit)
     place.check()
@@ -164,6 +178,14 @@ def certify_command(
     _certify(run, store, chunks, seconds, place, cores, saved, loaded)
 
 
+def _find_file(model: str, models: Path, model_id: str | None, place: Placement) -> Path:
+    if model_id is not None:
+        raise click.UsageError("--model-id is for a module:function; a file is identified by its content")
+    path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
+    place.check_shared("model", str(path))
+    return path
+
+
 def _certify(
     run: DatasetRun,
     store: ResultStore,
@@ -171,7 +193,7 @@ def _certify(
     seconds: float,
     place: Placement,
     cores: int,
-    saved: SavedModel,
+    saved: SavedModel | CalledModel,
     data: DataSet,
 ) -> None:
     settings, missing = run.settings, sum(map(len, chunks))

@@ -13,8 +13,8 @@ from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun
 from ellzero.smoothing.models.architectures import ARCHITECTURES, find_feed
 from ellzero.smoothing.models.card import ModelCard
-from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.devices import find_device
+from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
 from ellzero.smoothing.training import Epoch, Recipe, Training
 

@@ -26,6 +26,7 @@ from ellzero.smoothing.models.files import SavedModel
 from ellzero.smoothing.models.model_io import InputLike
 from ellzero.smoothing.noise.random_streams import Stage, open_source, stream_key
 from ellzero.smoothing.runs.dataset_run import DatasetRun
+from ellzero.smoothing.runs.model_function import CalledModel
 
 FAILURE: Final = "1e-9"  # of each of up to a million tests
 FIRST_VOTES: Final = 32
@@ -151,7 +152,14 @@ def _wins(top: int, second: int) -> bool:
 class SearchWorker:
     """Searches for adversaries of chunks of inputs, and writes what it finds."""
 
-    def __init__(self, run: DatasetRun, store: PartStore, settings: SearchSettings, saved: SavedModel, data: DataSet):
+    def __init__(
+        self,
+        run: DatasetRun,
+        store: PartStore,
+        settings: SearchSettings,
+        saved: SavedModel | CalledModel,
+        data: DataSet,
+    ):
         self._classifier, self._store, self._settings, self._data = run.make_classifier(saved), store, settings, data
 
     def __call__(self, indices: Sequence[int]) -> int:

@@ -23,6 +23,7 @@ from ellzero.smoothing.models.files import SavedModel
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 from ellzero.smoothing.runs.dataset_run import DatasetRun
+from ellzero.smoothing.runs.model_function import CalledModel
 
 _KEPT, _WHITE = 0, 2
 
@@ -105,7 +106,7 @@ class GreyRun(DatasetRun):
     def manifest(self, card: ModelCard, data: DataSet) -> dict[str, Any]:
         return {**super().manifest(card, data), "certificate": "none: grey images are not in {0, 1}^d"}
 
-    def make_classifier(self, saved: SavedModel) -> SmoothedClassifier:
+    def make_classifier(self, saved: SavedModel | CalledModel) -> SmoothedClassifier:
         noise = GreyNoise(self.noise["alpha"], self.noise["levels"])
         return SmoothedClassifier(
             saved.network, noise, saved.card.num_classes, self.device, feed=saved.card.feed, batch_size=self.batch_size

@@ -163,16 +163,28 @@ def build(
 
     A factory is code that runs here, so a model file alone must not choose it.
     """
-    factory = _find_factory(name, allowed)
+    network = call_factory(name, shape, num_classes, levels, config, allowed)
+    if not isinstance(network, nn.Module):
+        raise BadModelFile(f"architecture {name}", f"returned {type(network).__name__} instead of a torch module")
+    return network
+
+
+def call_factory(
+    name: str,
+    shape: Sequence[int],
+    num_classes: int,
+    levels: int,
+    config: Mapping[str, Any],
+    allowed: Sequence[str] = (),
+) -> Any:
+    """What the factory called ``name`` returns: one that ships, or a ``module:factory`` in ``allowed``."""
+    factory: Callable[..., Any] = _find_factory(name, allowed)
     try:
-        network = factory(shape=tuple(shape), num_classes=num_classes, levels=levels, **config)
+        return factory(shape=tuple(shape), num_classes=num_classes, levels=levels, **config)
     except EllzeroError:
         raise
     except Exception as error:  # a factory can raise anything
         raise BadModelFile(f"architecture {name}", f"cannot be built: {first_line(error)}") from error
-    if not isinstance(network, nn.Module):
-        raise BadModelFile(f"architecture {name}", f"returned {type(network).__name__} instead of a torch module")
-    return network
 
 
 def find_feed(name: str, allowed: Sequence[str] = ()) -> Feed:

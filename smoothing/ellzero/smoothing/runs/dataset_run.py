@@ -14,6 +14,7 @@ from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import SavedModel, load_model
 from ellzero.smoothing.noise.registry import make_noise
+from ellzero.smoothing.runs.model_function import CalledModel, ModelFunction
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CertifyTask
 
@@ -23,7 +24,10 @@ _PROBE_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class DatasetRun:
-    """A model, a data set, a noise and settings: all that decides the results, and how workers compute them."""
+    """A model, a data set, a noise and settings: all that decides the results, and how workers compute them.
+
+    ``model`` is a file and ``model_digest`` its SHA-256, both empty if a ``function`` makes the model.
+    """
 
     model: str
     model_digest: str
@@ -36,12 +40,13 @@ class DatasetRun:
     batch_size: int | None
     autocast: str | None
     compile: bool
+    function: ModelFunction | None = None
 
     def manifest(self, card: ModelCard, data: DataSet) -> dict[str, Any]:
         """What must be the same for results to belong together."""
         settings = self.settings
         return {
-            "model": {"name": Path(self.model).stem, "architecture": card.architecture, "sha256": self.model_digest},
+            "model": self._describe_model(card),
             "data": {"name": data.name, "split": self.source.split, "sha256": self.data_digest},
             "noise": dict(self.noise),
             "n0": settings.n0,
@@ -53,6 +58,11 @@ class DatasetRun:
             "precision": self.autocast or "float32",
             **({"looks": looks} if (looks := self._describe_looks()) else {}),
         }
+
+    def _describe_model(self, card: ModelCard) -> dict[str, str]:
+        if self.function is not None:
+            return {"name": self.function.name, "architecture": card.architecture}
+        return {"name": Path(self.model).stem, "architecture": card.architecture, "sha256": self.model_digest}
 
     def _describe_looks(self) -> list[list[int | str]]:
         """The planned looks, each as its number of votes and its share of the failure; none if the rule has none."""
@@ -66,14 +76,16 @@ class DatasetRun:
             raise BadData(self.source.uri, "is not the data set that this run began with")
         return data
 
-    def load_model(self) -> SavedModel:
-        """Load the model; raise unless it is the one that the results name."""
+    def load_model(self) -> SavedModel | CalledModel:
+        """Load the model; raise unless it is the one that the results name, as far as that can be seen."""
+        if self.function is not None:
+            return self.function.call(self.allowed)
         saved = load_model(Path(self.model), self.allowed)
         if saved.digest != self.model_digest:
             raise BadModelFile(self.model, "is not the model that this run began with")
         return saved
 
-    def make_classifier(self, saved: SavedModel) -> SmoothedClassifier:
+    def make_classifier(self, saved: SavedModel | CalledModel) -> SmoothedClassifier:
         """The smoothed classifier of a model that has been loaded."""
         return SmoothedClassifier(
             saved.network,
@@ -99,7 +111,7 @@ class ChunkReceipt:
 class ChunkWorker:
     """Certifies chunks of a data set's inputs, with the model in memory."""
 
-    def __init__(self, run: DatasetRun, store: ResultStore, saved: SavedModel, data: DataSet) -> None:
+    def __init__(self, run: DatasetRun, store: ResultStore, saved: SavedModel | CalledModel, data: DataSet) -> None:
         self._settings, self._store, self._data = run.settings, store, data
         self._classifier = run.make_classifier(saved)
 
@@ -159,7 +171,7 @@ def certify_chunks(
     executor: Executor,
     share: WorkerResources,
     threads: int | None,
-    saved: SavedModel,
+    saved: SavedModel | CalledModel,
     data: DataSet,
 ) -> Iterator[ChunkReceipt]:
     """Certify all chunks; the results of each are in the store before its receipt is yielded.

@@ -40,7 +40,8 @@ class RemoteModel:
     At most ``concurrency`` calls are open at once, from as many threads. One that raises, or gives no answer within
     ``timeout`` seconds, is tried again up to ``retries`` times with the same samples, after a pause of ``backoff``
     seconds that doubles each time. After the last try the run ends with `ModelFailed`, and no vote of its batch counts.
-    Raise in ``call`` whatever is not an answer.
+    Raise in ``call`` whatever is not an answer. A thread that is late cannot be stopped, so there may be twice as many
+    threads; never more.
 
     **A model that answers at random**, as an LLM with a temperature does, may vote too: the certificate is then that of
     the smoothed random classifier, whose class is the one it says most often under noise and its own chance together.
