@@ -3,6 +3,7 @@
 import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from typing import TypeVar
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from ellzero.certificates import Family
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0, DEFAULT_PREDICT_N
+from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.errors import UnreachableRadiusWarning
 from ellzero.smoothing.models.card import Feed
@@ -122,6 +124,15 @@ class SmoothedClassifier:
     def levels(self, x: InputLike) -> Tensor:
         """An input as levels, checked, and padded where inputs may be of different lengths."""
         return self.noise.read_batch(read_levels(x, self.noise.levels).unsqueeze(0)).squeeze(0)
+
+    def with_noise(self, noise: Family | NoiseFamily) -> "SmoothedClassifier":
+        """The same model, not loaded again, under another noise on inputs of the same levels."""
+        other = copy(self)
+        other.noise = read_noise(noise)
+        if other.noise.levels != self.noise.levels:
+            raise InvalidInput("noise", f"for levels 0..{self.noise.levels - 1}", f"levels 0..{other.noise.levels - 1}")
+        check_feed(other.noise, self.sampler.options.feed)
+        return other
 
     def _warn_if_unreachable(self, settings: CertifySettings) -> None:
         unreachable = explain_unreachable(self.noise, settings, self.num_classes)

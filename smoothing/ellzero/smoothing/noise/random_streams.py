@@ -26,7 +26,7 @@ _STAGE_SHIFT = 40
 
 
 class Stage(IntEnum):
-    """What votes are for. Those that choose a class must not be those that bound it."""
+    """What votes are for. Those that choose a class or a noise must not be those that bound its probability."""
 
     SELECT = 0
     BOUND = 1
@@ -34,6 +34,7 @@ class Stage(IntEnum):
     SHOW = 3
     TRAIN = 4
     VALIDATE = 5
+    ADVISE = 6
 
 
 class RandomSource(Protocol):

@@ -305,6 +305,28 @@ class PredictTask(_CountingTask):
             )
 
 
+class CountTask(_CountingTask):
+    """So many votes, by class, from which a noise is chosen: of a stage of their own, so that no certificate has them."""
+
+    def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, votes: int, seed: int) -> None:
+        self._size = read_integer(votes, "votes", 1, MAX_VOTES)
+        super().__init__(x, noise, classes, read_integer(seed, "seed", 0, 2**63 - 1), Stage.ADVISE, self._size)
+
+    @property
+    def total(self) -> int:
+        return self._size
+
+    @property
+    def done(self) -> int:
+        return self._votes.drawn
+
+    def result(self) -> tuple[int, ...] | None:
+        return self.counts if self._votes.drawn == self._size else None
+
+    def _check_votes(self) -> None:
+        return
+
+
 def _most(counts: tuple[int, ...]) -> int:
     """The class with most votes; the first of several."""
     return max(range(len(counts)), key=counts.__getitem__)
