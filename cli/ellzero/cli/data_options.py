@@ -1,6 +1,6 @@
 """Options that commands share, for data and noise. A command gets each group of them as one object."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from math import prod
@@ -160,7 +160,9 @@ def _check_name(context: click.Context, option: click.Parameter, value: str | No
     return value
 
 
-def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def data_options(
+    split: str, splits: Sequence[str] = SPLITS, split_help: str = "Which part of the data to use."
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """--data, --split, --binarize and --image-size, as ``data``."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -179,10 +181,10 @@ def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., No
             click.option("--binarize", type=IntegerRange(min=1), help="Turn levels into bits: 1 from this level on."),
             click.option(
                 "--split",
-                type=click.Choice(SPLITS),
+                type=click.Choice(splits),
                 default=split,
                 show_default=True,
-                help="Which part of the data to use.",
+                help=split_help,
             ),
             click.option(
                 "--data",

@@ -1,4 +1,4 @@
-"""Which noise to use: what a full run is expected to give under each of several, from a few hundred votes on a few inputs.
+"""Which noise to use: what a full run is expected to give under each of several, from some votes on a few inputs.
 
 An expectation to choose by, never a certificate. Its votes are drawn from streams of their own, so that no certificate
 has any of them, even on the same inputs with the same seed.
@@ -18,7 +18,7 @@ from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.forecast import Expected, Forecast, make_forecast
+from ellzero.smoothing.forecast import Forecast, make_forecast
 from ellzero.smoothing.models.model_io import InputLike
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.sampling.radius_steps import list_least_counts
@@ -68,9 +68,7 @@ class Advice:
         """The noises that these votes do not tell from the best one: it does not beat them."""
         best = self.best(target)
         return tuple(
-            option
-            for option in self.options
-            if option is not best and not best.expected.beats(option.expected, target)
+            option for option in self.options if option is not best and not best.expected.beats(option.expected, target)
         )
 
     def at(self, n: int) -> "Advice":
@@ -152,9 +150,3 @@ def _read_labels(labels: Iterable[int], inputs: int, classes: int) -> tuple[int,
     if len(read) != inputs:
         raise InvalidInput("labels", f"one for each of {inputs} inputs", len(read))
     return read
-
-
-def describe_expected(expected: Expected) -> str:
-    """An expected mean and its band: 1.9 (1.6–2.2)."""
-    digits = 1 if expected.value >= 1 else 2
-    return f"{expected.value:.{digits}f} ({expected.low:.{digits}f}–{expected.high:.{digits}f})"

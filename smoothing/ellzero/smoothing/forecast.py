@@ -6,6 +6,7 @@ An expectation to plan by, never a certificate. Nothing here is exact, and nothi
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +74,8 @@ def make_forecast(
 ) -> Forecast:
     """What n0 + n fresh votes would certify, from the votes by class of a random sample of inputs.
 
-    ``least_counts`` has for each input the least of n counts that certifies each radius. An input counts with its radius
-    if the class that n0 votes select is its label; without ``labels``, whichever class that is.
+    ``least_counts`` has for each input the least of n counts that certifies each radius. An input counts with its
+    radius if the class that n0 votes select is its label; without ``labels``, whichever class that is.
 
     Probabilities of classes are drawn from their Dirichlet posterior given the votes, then the n0 votes, then the n: a
     Beta-binomial count, read as a radius. The expected values are means of such draws, with half a vote more for the
@@ -100,7 +101,7 @@ def make_forecast(
     )
     weights = random.dirichlet(np.ones(len(counts) + 1), _DRAWS)
 
-    def expect(value: float, pessimistic: Radii, optimistic: Radii, best: Radii | int) -> Expected:
+    def expect(value: float, pessimistic: NDArray[Any], optimistic: NDArray[Any], best: Radii | int) -> Expected:
         lows = (weights[:, :-1] * pessimistic).sum(1)
         highs = (weights[:, :-1] * optimistic).sum(1) + weights[:, -1] * best
         return Expected(

@@ -1,4 +1,4 @@
-"""How much noise: the one parameter of a description that is varied when an amount is chosen, and a grid of its values."""
+"""How much noise: the parameter of a description that is varied when an amount is chosen, and a grid of its values."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -26,7 +26,7 @@ _SYMBOLS = {"alpha": "α", "sigma": "σ", "gamma": "γ"}
 _HIDING = ("0.6", "0.7", "0.8", "0.9", "0.95", "0.98")  # at 1/2 and below no number of votes certifies a change
 _GRIDS: Final[Mapping[str, Sequence[str]]] = {
     "alpha": ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"),
-    "bits": ("0.6", "0.65", "0.7", "0.75", "0.8", "0.85", "0.9", "0.95"),
+    "bits": ("0.6", "0.65", "0.7", "0.75", "0.8", "0.85", "0.9", "0.95", "0.98"),
     "p_del": ("0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"),
     "m": _HIDING,
     "s": _HIDING,
@@ -101,7 +101,12 @@ def name_amount(description: Mapping[str, Any]) -> str:
 
 
 def show_amount(description: Mapping[str, Any]) -> str:
-    """The amount as a decimal, if it is one of a double's digits."""
-    exact = read_amount(description)
+    """The amount as people write it."""
+    return show_number(read_amount(description))
+
+
+def show_number(value: str | int | Fraction) -> str:
+    """An exact number as a decimal, if it is one of a few digits."""
+    exact = Fraction(value)
     decimal = f"{float(exact):g}"
     return decimal if Fraction(decimal) == exact else str(exact)

@@ -306,7 +306,7 @@ class PredictTask(_CountingTask):
 
 
 class CountTask(_CountingTask):
-    """So many votes, by class, from which a noise is chosen: of a stage of their own, so that no certificate has them."""
+    """So many votes by class, to choose a noise by. They have a stage of their own: no certificate has any of them."""
 
     def __init__(self, x: Tensor, noise: NoiseFamily, classes: int, votes: int, seed: int) -> None:
         self._size = read_integer(votes, "votes", 1, MAX_VOTES)

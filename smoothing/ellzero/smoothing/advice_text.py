@@ -1,0 +1,129 @@
+"""Advice in words: what to use, what keeps radii small, and what would change that."""
+
+from collections.abc import Iterator
+
+from ellzero.certificates.binomial_tails import MAX_VOTES
+from ellzero.smoothing.advice import Advice, NoiseAdvice
+from ellzero.smoothing.forecast import Expected
+from ellzero.smoothing.noise.amounts import name_amount, show_amount
+from ellzero.smoothing.sampling.radius_steps import find_least_n, list_least_counts
+
+LEAST_SHARE = 0.01
+"""Of inputs with a radius, below which none is expected."""
+_WORTH_VOTES = 0.05
+_MANY_AT_REACH = 0.1
+_WORTH_MORE = 1.05
+_FACTORS = (10, 100, 1_000)
+
+
+def recommend(advice: Advice, target: int | None = None) -> str:
+    """One line: which amount of noise, and why; or that none of them is any use."""
+    wanted = max(1, target or 0)
+    if not is_useful(advice, target):
+        return f"recommended: none of these, at which no radius of {wanted} or more is expected"
+    best = advice.best(target)
+    rivals = [show_amount(rival.noise.description()) for rival in advice.rivals(target)]
+    others = f"; these votes do not tell it from {', '.join(rivals)}" if rivals else ""
+    score = describe_score(best.expected.score(target), target)
+    return f"recommended: {describe_amount(best)}, expected to have the largest {score}{others}"
+
+
+def is_useful(advice: Advice, target: int | None = None) -> bool:
+    """Whether a radius of 1, or of the target, is expected on an input in a hundred at any of the amounts."""
+    wanted = max(1, target or 0)
+    return any(option.expected.score(wanted).value >= LEAST_SHARE for option in advice.options)
+
+
+def explain_limits(advice: Advice, target: int | None = None) -> Iterator[str]:
+    """What keeps the expected radii small, and what would change it: votes, or less noise. Nothing if nothing does."""
+    wanted = max(1, target or 0)
+    if not is_useful(advice, target):
+        unreachable = all((option.expected.reach or 0) < wanted for option in advice.options)
+        if unreachable:
+            yield _explain_unreachable(advice, wanted)
+        more = next((each for each in _raise_n(advice) if _is_worth(each, wanted)), None)
+        if more is not None:
+            yield f"{_expect_more(more, more.best(wanted), wanted)}; {advice.settings.n:,} are too few"
+        elif not unreachable:
+            yield _explain_share(advice, wanted)
+        return
+    best = advice.best(target)
+    share = best.expected.share_at_reach()
+    ten = next(_raise_n(advice), None)
+    if share >= _MANY_AT_REACH and ten is not None:
+        [same] = [each for each in ten.options if each.noise == best.noise]
+        if same.expected.score(target).value > _WORTH_MORE * best.expected.score(target).value:
+            yield (
+                f"{share:.0%} of the inputs are expected to get {best.expected.reach} at {describe_amount(best)}, the "
+                f"most that n = {advice.settings.n:,} votes can reach; {_expect_more(ten, same, target)}"
+            )
+    if len(advice.options) > 1 and best in (advice.options[0], advice.options[-1]):
+        yield f"{describe_amount(best)} is at the end of these amounts: a better one may lie beyond; see --levels"
+
+
+def describe_amount(option: NoiseAdvice) -> str:
+    """The amount of a noise: α = 0.8."""
+    description = option.noise.description()
+    return f"{name_amount(description)} = {show_amount(description)}"
+
+
+def describe_score(score: Expected, target: int | None) -> str:
+    """μ(R) or ACC@r with its band."""
+    return f"μ(R), {format_mean(score)}" if target is None else f"ACC@{target}, {format_share(score)}"
+
+
+def format_mean(mean: Expected) -> str:
+    """An expected mean and its band: 1.9 (1.6–2.2)."""
+    digits = 1 if mean.value >= 1 else 2
+    return f"{mean.value:.{digits}f} ({mean.low:.{digits}f}–{mean.high:.{digits}f})"
+
+
+def format_share(share: Expected) -> str:
+    """An expected share and its band: 55 % (41–68 %)."""
+    return f"{share.value:.0%} ({100 * share.low:.0f}–{share.high:.0%})"
+
+
+def _explain_unreachable(advice: Advice, wanted: int) -> str:
+    """Which n could, with which amount."""
+    numbers = [
+        (least, option)
+        for option in advice.options
+        if (least := find_least_n(option.noise, max(option.dimensions), advice.settings, wanted)) is not None
+    ]
+    line = f"n = {advice.settings.n:,} votes cannot certify a radius of {wanted} at any of these, even if all agree"
+    if not numbers:
+        return f"{line}, and no n up to {MAX_VOTES:,} can"
+    least, option = min(numbers, key=lambda pair: pair[0])
+    return f"{line}; n = {least:,} could at {describe_amount(option)}"
+
+
+def _expect_more(more: Advice, option: NoiseAdvice, target: int | None) -> str:
+    score = describe_score(option.expected.score(target), target)
+    return f"n = {more.settings.n:,} are expected to give {score}, at {describe_amount(option)}"
+
+
+def _explain_share(advice: Advice, wanted: int) -> str:
+    """How far the votes are from what a radius takes, where they are nearest."""
+
+    def describe(option: NoiseAdvice) -> tuple[float, float]:
+        counts = list_least_counts(option.noise, max(option.dimensions), advice.settings)
+        needed = counts[wanted] / advice.settings.n if wanted < len(counts) else 1.0
+        return option.expected.share, needed
+
+    option = max(advice.options, key=lambda each: describe(each)[0] - describe(each)[1])
+    share, needed = describe(option)
+    return (
+        f"the model does not stand so much noise: at {describe_amount(option)} half of the inputs have at most "
+        f"{share:.0%} of the votes for their class, and a radius of {wanted} takes {needed:.0%}; less noise may help, "
+        "or training with it"
+    )
+
+
+def _raise_n(advice: Advice) -> Iterator[Advice]:
+    for factor in _FACTORS:
+        if advice.settings.n * factor <= MAX_VOTES:
+            yield advice.at(advice.settings.n * factor)
+
+
+def _is_worth(advice: Advice, wanted: int) -> bool:
+    return advice.best(wanted).expected.score(wanted).value >= _WORTH_VOTES
