@@ -1,6 +1,7 @@
 """Advice in words: what to use, what keeps radii small, and what would change that."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ellzero.certificates.binomial_tails import MAX_VOTES
 from ellzero.smoothing.advice import Advice, NoiseAdvice
@@ -41,22 +42,20 @@ def explain_limits(advice: Advice, target: int | None = None) -> Iterator[str]:
         unreachable = all((option.expected.reach or 0) < wanted for option in advice.options)
         if unreachable:
             yield _explain_unreachable(advice, wanted)
-        more = next((each for each in _raise_n(advice) if _is_worth(each, wanted)), None)
+        more = next((each for each in _raise_n(advice) if _score(each, wanted) >= _WORTH_VOTES), None)
         if more is not None:
-            yield f"{_expect_more(more, more.best(wanted), wanted)}; {advice.settings.n:,} are too few"
+            yield f"{_expect_more(more, wanted)}; {advice.settings.n:,} are too few"
         elif not unreachable:
             yield _explain_share(advice, wanted)
         return
     best = advice.best(target)
     share = best.expected.share_at_reach()
-    ten = next(_raise_n(advice), None)
-    if share >= _MANY_AT_REACH and ten is not None:
-        [same] = [each for each in ten.options if each.noise == best.noise]
-        if same.expected.score(target).value > _WORTH_MORE * best.expected.score(target).value:
-            yield (
-                f"{share:.0%} of the inputs are expected to get {best.expected.reach} at {describe_amount(best)}, the "
-                f"most that n = {advice.settings.n:,} votes can reach; {_expect_more(ten, same, target)}"
-            )
+    more = next(_raise_n(replace(advice, options=(best,))), None) if share >= _MANY_AT_REACH else None
+    if more is not None and _score(more, target) > _WORTH_MORE * _score(advice, target):
+        yield (
+            f"{share:.0%} of the inputs are expected to get {best.expected.reach} at {describe_amount(best)}, the "
+            f"most that n = {advice.settings.n:,} votes can reach; {_expect_more(more, target)}"
+        )
     if len(advice.options) > 1 and best in (advice.options[0], advice.options[-1]):
         yield f"{describe_amount(best)} is at the end of these amounts: a better one may lie beyond; see --levels"
 
@@ -97,9 +96,10 @@ def _explain_unreachable(advice: Advice, wanted: int) -> str:
     return f"{line}; n = {least:,} could at {describe_amount(option)}"
 
 
-def _expect_more(more: Advice, option: NoiseAdvice, target: int | None) -> str:
-    score = describe_score(option.expected.score(target), target)
-    return f"n = {more.settings.n:,} are expected to give {score}, at {describe_amount(option)}"
+def _expect_more(more: Advice, target: int | None) -> str:
+    best = more.best(target)
+    score = describe_score(best.expected.score(target), target)
+    return f"n = {more.settings.n:,} are expected to give {score}, at {describe_amount(best)}"
 
 
 def _explain_share(advice: Advice, wanted: int) -> str:
@@ -125,5 +125,5 @@ def _raise_n(advice: Advice) -> Iterator[Advice]:
             yield advice.at(advice.settings.n * factor)
 
 
-def _is_worth(advice: Advice, wanted: int) -> bool:
-    return advice.best(wanted).expected.score(wanted).value >= _WORTH_VOTES
+def _score(advice: Advice, target: int | None) -> float:
+    return advice.best(target).expected.score(target).value
