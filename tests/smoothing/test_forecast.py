@@ -105,7 +105,7 @@ def test_bands_hold_at_least_as_often_as_they_say(name: str) -> None:
     """Whatever inputs are like: those of a sample, and votes on each, are drawn again and again."""
     random = np.random.default_rng(5)
     everything = POPULATIONS[name](random, 20_000)
-    truth, rounds, votes, inputs = true_scores(everything), 80, 200, 30
+    truth, rounds, votes, inputs = true_scores(everything), 80, 500, 50
     held = np.zeros(2)
     for _ in range(rounds):
         right = random.binomial(votes, random.choice(everything, inputs))
