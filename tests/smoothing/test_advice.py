@@ -51,8 +51,8 @@ NOISES = [DiscreteNoise(1, alpha) for alpha in ("0.6", "0.7", "0.8", "0.9")]
 
 def test_expected_radii_are_about_those_of_a_full_run() -> None:
     """At every noise μ(R) and ACC@1 of a run over all inputs lie within the bands, and near what is expected."""
-    inputs, labels = make_bits(250)
-    sample = slice(0, 60)
+    inputs, labels = make_bits(120)
+    sample = slice(0, 50)
     advice = advise(classify(), NOISES, inputs[sample], labels[sample], n=1_000, votes=400, seed=1)
     settings = CertifySettings.of(100, 1_000, "0.001", 1, "staged")
     scores = {}

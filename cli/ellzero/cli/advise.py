@@ -14,6 +14,7 @@ from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, fa
 from ellzero.cli.parameters import Command, IntegerRange
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.errors import InvalidInput
+from ellzero.core.plotting import check_figure
 from ellzero.core.progress import notify, show_progress
 from ellzero.core.text import count_noun, format_duration
 from ellzero.smoothing.advice import DEFAULT_ADVICE_VOTES, Advice, NoiseAdvice, advise
@@ -139,6 +140,8 @@ def advise_command(
     Expected, not certified: a few hundred votes on a random sample of inputs say about what a full run would certify.
     Each figure has a band of 95 %, over inputs and votes. No certificate has any of these votes.
     """
+    if plot is not None:
+        check_figure(plot)  # before votes, which may take minutes
     path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
     saved = load_model(path, allowed)
     card = saved.card

@@ -14,7 +14,7 @@ LEAST_SHARE = 0.01
 _WORTH_VOTES = 0.05
 _MANY_AT_REACH = 0.1
 _WORTH_MORE = 1.05
-_FACTORS = (10, 100, 1_000)
+_FACTORS = (10, 100)
 
 
 def recommend(advice: Advice, target: int | None = None) -> str:
