@@ -79,10 +79,10 @@ def test_json_has_every_figure_with_its_band(ellzero: Ellzero) -> None:
             "recommended: none of these, at which no radius of 1 or more is expected",
         ),
         ("--n 30 --levels 0.98", "n = 3,000 are expected to give ACC@1, ", "recommended: none of these"),
-        ("--levels 0.6", "the model does not stand so much noise: at α = 0.6 half of the ", "recommended: none"),
+        ("--levels 0.6", "votes agree too little: at α = 0.6 half of the inputs have at most ", "recommended: none"),
         (
-            "--levels 0.55,0.6",
-            "one that is trained with K = 1, α = 3/5 per coordinate may do better: ellzero train ",
+            "--levels 0.7",
+            "one that is trained with K = 1, α = 7/10 per coordinate may do better: ellzero train ",
             "",
         ),
         ("--levels 0.6,0.8,0.9", "α = 0.9 is at the end of these amounts", "recommended: α = 0.9, "),
@@ -181,7 +181,10 @@ def test_sparse_bits_have_p_add_fixed(ellzero: Ellzero, tmp_path: Path) -> None:
         ("--model other", "no model in models is called other"),
         ("--k 255", "has levels 0..1, and --k 255 is for 0..255"),
         ("--device gpu", "--device must be auto, cpu, cuda or cuda:0"),
-        ("--noise table.json", "noise must be one with a single amount: of discrete, "),
+        (
+            "--noise table.json",
+            "which have one amount; in Python, advise compares any noises; got 'grouped'",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(

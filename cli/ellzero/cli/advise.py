@@ -20,6 +20,7 @@ from ellzero.core.text import count_noun, format_duration
 from ellzero.smoothing.advice import DEFAULT_ADVICE_VOTES, Advice, NoiseAdvice, advise
 from ellzero.smoothing.advice_text import (
     explain_limits,
+    find_nearest,
     format_mean,
     format_share,
     is_useful,
@@ -209,10 +210,10 @@ def _load(data: DataOptions, noise: NoiseOptions, card: ModelCard) -> DataSet:
     knows = card.data == data.uri and "seed" in card.training
     split = (_HELD_OUT if knows else "test") if data.split == _AUTO else data.split
     if split != _HELD_OUT:
-        return replace(data, split=split).source(noise.k, card.binarize).load()
+        return replace(data, split=split).source(noise.k, card).load()
     if "seed" not in card.training:
         raise InvalidInput("split", "train or test for a model whose card has no training by `ellzero train`", split)
-    source = replace(data, split="train").source(noise.k, card.binarize)
+    source = replace(data, split="train").source(noise.k, card)
     loaded = replace(source, held_out=card.training["seed"]).load()
     if isinstance(loaded, ReorderedData) and len(loaded.data.labels) != card.training.get("inputs"):
         raise InvalidInput("split", "train or test for data that are not those of the model's training", split)
@@ -274,7 +275,7 @@ def _choose_radii(advice: Advice, target: int | None) -> list[int]:
 
 def _advise_training(advice: Advice, target: int | None, card: ModelCard, data: DataOptions) -> list[str]:
     """That a model may do better under a noise that it was trained with, and the command that trains one."""
-    best = (advice.best(target) if is_useful(advice, target) else advice.options[-1]).noise.description()
+    best = (advice.best(target) if is_useful(advice, target) else find_nearest(advice, target)).noise.description()
     if dict(best) == dict(card.noise):
         return []
     has = f"was trained with {describe_noise(card.noise)}" if card.noise else "has no noise of its training in its card"

@@ -128,7 +128,7 @@ def certify_command(
         place.check_shared("data", data.uri)
     saved = load_model(path, allowed)
     card = saved.card
-    source = replace(data.source(noise.k, card.binarize), shuffle=shuffle)
+    source = replace(data.source(noise.k, card), shuffle=shuffle)
     loaded = source.load()
     description = noise.description(card.noise, loaded)
     check_fit(card, loaded, int(description["levels"]), data.uri)

@@ -17,6 +17,7 @@ from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.loading import SPLITS
 from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData
+from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.noise.registry import make_noise
 
 _ALLOW = "ELLZERO_ALLOW_FACTORIES"
@@ -31,6 +32,7 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "ablation": ("keep",),
     "deletion": ("m",),
 }
+_BITS, _BYTES = 2, 256
 _NAMES = tuple(dict.fromkeys(name for names in _PARAMETERS.values() for name in names))
 
 
@@ -43,10 +45,12 @@ class DataOptions:
     binarize: int | None
     image_size: int
 
-    def source(self, k: int | None, trained: int | None = None) -> DataSource:
-        """Where its inputs come from; unless an option says otherwise, they are binarized as for training."""
-        binarize = trained if self.binarize is None else self.binarize
-        levels = None if k is None or binarize is not None else k
+    def source(self, k: int | None, card: ModelCard | None = None) -> DataSource:
+        """Where its inputs come from. Unless options say otherwise they are read as for the training of the model: they
+        have as many levels, if they do not say how many, and are binarized at the same level."""
+        binarize = card.binarize if self.binarize is None and card is not None else self.binarize
+        known = card.levels - 1 if k is None and card is not None else k
+        levels = None if binarize is not None else known
         return DataSource(self.uri, self.split, levels, self.image_size, binarize)
 
 
@@ -78,6 +82,11 @@ class NoiseOptions:
         if None in amounts.values():
             options = " and ".join(map(_option, names))
             raise click.UsageError(f"give {options}, the amount{'s' if len(names) > 1 else ''} of {family} noise")
+        if family in ("sparse", "rounded-gaussian") and levels != _BITS:
+            ways = ["--k 1 says so if they are bits"] if self.k is None and data.levels == _BYTES else []
+            ways += [f"--binarize {levels // 2} turns them into bits"]
+            ways += ["--noise sparse-levels is for more levels"] if family == "sparse" else []
+            raise BadData(data.name, f"has levels 0..{levels - 1}, and {family} noise is for bits; {', '.join(ways)}")
         unit = self.unit or same.get("unit", "coordinate")
         if unit == "pixel" and family != "discrete":
             raise click.UsageError("--unit pixel is for discrete noise")

@@ -14,6 +14,7 @@ LEAST_SHARE = 0.01
 _WORTH_VOTES = 0.05
 _MANY_AT_REACH = 0.1
 _WORTH_MORE = 1.05
+_RIGHT = 0.75
 _FACTORS = (10, 100)
 
 
@@ -55,6 +56,13 @@ def explain_limits(advice: Advice, target: int | None = None) -> Iterator[str]:
         yield (
             f"{share:.0%} of the inputs are expected to get {best.expected.reach} at {describe_amount(best)}, the "
             f"most that n = {advice.settings.n:,} votes can reach; {_expect_more(more, target)}"
+        )
+    surest = max(advice.options, key=lambda option: option.expected.score(0).value)
+    right, most = (option.expected.score(0).value for option in (best, surest))
+    if right < _RIGHT * most:
+        yield (
+            f"at {describe_amount(best)} only {right:.0%} of the inputs are expected to be right at all, and {most:.0%} "
+            f"at {describe_amount(surest)}: large radii may be those of a class that is always answered; see --target"
         )
     if len(advice.options) > 1 and best in (advice.options[0], advice.options[-1]):
         yield f"{describe_amount(best)} is at the end of these amounts: a better one may lie beyond; see --levels"
@@ -104,19 +112,25 @@ def _expect_more(more: Advice, target: int | None) -> str:
 
 def _explain_share(advice: Advice, wanted: int) -> str:
     """How far the votes are from what a radius takes, where they are nearest."""
-
-    def describe(option: NoiseAdvice) -> tuple[float, float]:
-        counts = list_least_counts(option.noise, max(option.dimensions), advice.settings)
-        needed = counts[wanted] / advice.settings.n if wanted < len(counts) else 1.0
-        return option.expected.share, needed
-
-    option = max(advice.options, key=lambda each: describe(each)[0] - describe(each)[1])
-    share, needed = describe(option)
+    option = find_nearest(advice, wanted)
+    needed = 100 * _needed_share(advice, option, wanted)
     return (
-        f"the model does not stand so much noise: at {describe_amount(option)} half of the inputs have at most "
-        f"{share:.0%} of the votes for their class, and a radius of {wanted} takes {needed:.0%}; less noise may help, "
-        "or training with it"
+        f"votes agree too little: at {describe_amount(option)} half of the inputs have at most "
+        f"{option.expected.share:.0%} of the votes for their class, and a radius of {wanted} takes {needed:.4g}%; other "
+        "amounts may help, or training with this noise"
     )
+
+
+def find_nearest(advice: Advice, target: int | None = None) -> NoiseAdvice:
+    """The noise under which votes are nearest to certifying a radius of 1, or of the target."""
+    wanted = max(1, target or 0)
+    return max(advice.options, key=lambda each: each.expected.share - _needed_share(advice, each, wanted))
+
+
+def _needed_share(advice: Advice, option: NoiseAdvice, wanted: int) -> float:
+    """The share of n votes that certifies a radius; more than all of them if none does."""
+    counts = list_least_counts(option.noise, max(option.dimensions), advice.settings)
+    return counts[wanted] / advice.settings.n if wanted < len(counts) else 2.0
 
 
 def _raise_n(advice: Advice) -> Iterator[Advice]:

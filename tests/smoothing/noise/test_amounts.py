@@ -94,7 +94,7 @@ def test_many_values_have_amounts_below_one_half() -> None:
 
 @pytest.mark.parametrize("noise", WITHOUT, ids=["joint", "grouped"])
 def test_noises_of_several_kinds_have_no_single_amount(noise: NoiseFamily) -> None:
-    with pytest.raises(InvalidInput, match="noise must be one with a single amount"):
+    with pytest.raises(InvalidInput, match="which have one amount"):
         list_amounts(noise.description())
 
 

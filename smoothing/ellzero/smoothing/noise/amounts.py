@@ -45,7 +45,8 @@ def find_amount(description: Mapping[str, Any]) -> str:
     if family == "total":
         return find_amount(description["base"])
     if family not in AMOUNTS:
-        raise InvalidInput("noise", f"one with a single amount: of {', '.join(AMOUNTS)}", family)
+        names = ", ".join(AMOUNTS)
+        raise InvalidInput("noise", f"{names}, which have one amount; in Python, advise compares any noises", family)
     return AMOUNTS[family]
 
 
