@@ -61,8 +61,8 @@ def explain_limits(advice: Advice, target: int | None = None) -> Iterator[str]:
     right, most = (option.expected.score(0).value for option in (best, surest))
     if right < _RIGHT * most:
         yield (
-            f"at {describe_amount(best)} only {right:.0%} of the inputs are expected to be right at all, and {most:.0%} "
-            f"at {describe_amount(surest)}: large radii may be those of a class that is always answered; see --target"
+            f"at {describe_amount(best)} only {right:.0%} of the inputs are expected to be right at all, and {most:.0%}"
+            f" at {describe_amount(surest)}: large radii may be those of a class that is always answered; see --target"
         )
     if len(advice.options) > 1 and best in (advice.options[0], advice.options[-1]):
         yield f"{describe_amount(best)} is at the end of these amounts: a better one may lie beyond; see --levels"
@@ -116,8 +116,8 @@ def _explain_share(advice: Advice, wanted: int) -> str:
     needed = 100 * _needed_share(advice, option, wanted)
     return (
         f"votes agree too little: at {describe_amount(option)} half of the inputs have at most "
-        f"{option.expected.share:.0%} of the votes for their class, and a radius of {wanted} takes {needed:.4g}%; other "
-        "amounts may help, or training with this noise"
+        f"{option.expected.share:.0%} of the votes for their class, and a radius of {wanted} takes {needed:.4g}%; "
+        "other amounts may help, or training with this noise"
     )
 
 
