@@ -44,8 +44,8 @@ from ellzero.smoothing.noise.amounts import (
     show_number,
 )
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
+from ellzero.smoothing.runs.advice_plots import plot_advice
 from ellzero.smoothing.runs.dataset_run import check_fit
-from ellzero.smoothing.runs.plots import plot_advice
 from ellzero.smoothing.sampling.stopping_rules import Stopping
 
 _HELD_OUT, _AUTO = "held-out", "auto"
