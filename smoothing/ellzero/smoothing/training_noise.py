@@ -5,15 +5,17 @@ import hashlib
 import torch
 from torch import Tensor
 
+from ellzero.certificates import Family
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.models.card import Feed
 from ellzero.smoothing.models.model_io import InputLike, check_feed, prepare_for_model, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
+from ellzero.smoothing.noise.registry import read_noise
 
 
 def add_noise(
-    batch: InputLike, noise: NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
+    batch: InputLike, noise: Family | NoiseFamily, *, seed: int, step: int = 0, feed: Feed | str = Feed.SCALED
 ) -> Tensor:
     """Draw one noisy copy of each input of ``batch``, in the form in which `SmoothedClassifier` gives it to a model.
 
@@ -21,6 +23,7 @@ def add_noise(
     float32 scaled to [0, 1], or int64 with ``feed="levels"``. The same seed, step and noise give the same random
     numbers, so each batch needs its own ``step`` (or seed).
     """
+    noise = read_noise(noise)
     device = batch.device if isinstance(batch, Tensor) else torch.device("cpu")
     check_feed(noise, Feed.of(feed))
     levels = noise.read_batch(read_levels(batch, noise.levels)).to(device)
