@@ -75,6 +75,22 @@ def test_noises_with_symbols_of_their_own_are_trained_and_certified(ellzero: Ell
     assert "--unit is for discrete noise, and this is hierarchical" in ellzero(f"{struck_too} --unit pixel").err
 
 
+@pytest.mark.parametrize("kind", ["int64", "uint8"])
+def test_levels_that_the_training_was_told_need_not_be_told_again(ellzero: Ellzero, tmp_path: Path, kind: str) -> None:
+    """The command that a training prints certifies what it trained, also of data that do not say their levels."""
+    x = (np.random.default_rng(0).random((60, 12)) < 0.3).astype(kind)
+    np.savez(tmp_path / "bits.npz", x=x, y=x[:, 0])
+    line = f"train --data {tmp_path}/bits.npz --k 1 --noise sparse --p-add 0.1 --p-del 0.6 --architecture mlp"
+    trained = ellzero(f"{line} --epochs 1 --out {tmp_path}/m.safetensors")
+    assert trained.code == 0, trained.err
+    [following] = [each for each in trained.out.splitlines() if each.startswith("next: ellzero ")]
+    certify = following.removeprefix("next: ellzero ").replace("results/", f"{tmp_path}/results/")
+    certified = ellzero(f"{certify.replace('--n 10000 --limit 50', '--n 100 --limit 2')} --executor local")
+    assert certified.code == 0, certified.err
+    advised = ellzero(f"advise --model {tmp_path}/m.safetensors --data {tmp_path}/bits.npz --n 100 --votes 20")
+    assert advised.code == 0, advised.err
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -84,8 +100,17 @@ def test_noises_with_symbols_of_their_own_are_trained_and_certified(ellzero: Ell
         ),
         ("train --noise none.json", "--noise: none.json: No such file or directory"),
         ("train --noise sparse --p-add 0.1", "give --p-add and --p-del, the amounts of sparse noise"),
-        ("train --noise sparse --p-add 0.1 --p-del 0.6", "noise must be another one for inputs that are not bits"),
-        ("train --noise mask --m 0.9", "feed must be levels for this noise"),
+        (
+            "train --noise sparse --p-add 0.1 --p-del 0.6",
+            "has levels 0..16, and sparse noise is for bits; --binarize 8 turns them into bits, --noise sparse-",
+        ),
+        (
+            "train --data bits.npz --noise sparse --p-add 0.1 --p-del 0.6",
+            "has levels 0..255, and sparse noise is for bits; --k 1 says so if they are bits, --binarize 128 ",
+        ),
+        ("train --noise rounded-gaussian --alpha 0.9", "rounded-gaussian noise is for bits; --binarize 8 turns them"),
+        ("train --noise mask --m 0.9", "--architecture must be token-mean, or one that takes levels, for noise with"),
+        ("train --noise mask --m 0.9 --feed scaled", "feed must be levels for this noise"),
         (
             "train --noise mask --m 2 --architecture token-mean",
             "--m must be a rational number strictly between",
@@ -112,6 +137,7 @@ def test_a_mistake_is_one_line_and_saves_no_model(
     ellzero: Ellzero, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    np.savez("bits.npz", x=np.eye(20, dtype=np.uint8), y=np.arange(20) % 2)
     code, out, err = ellzero(line)
     assert code in (1, 2)
     assert out == ""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from smoothing.classifiers import NOISE, make_inputs, record_inputs
+from smoothing.classifiers import NOISE, make_inputs, record_inputs, without_seconds
 from smoothing.small_models import Counting, Lookup
 
 from ellzero.certificates import Discrete, InvalidInput
@@ -116,3 +116,18 @@ def test_an_input_without_the_channels_of_its_pixels_is_refused() -> None:
     classifier = SmoothedClassifier(Counting(8, 3), noise, 3, feed="levels")
     with pytest.raises(InvalidInput, match="first axis has the 3 channels"):
         classifier.certify(torch.zeros(1, 4, 4, dtype=torch.uint8), 10, 10)
+
+
+def test_another_noise_gives_the_certificates_of_a_classifier_with_it() -> None:
+    model, other = Counting(8, 3), Discrete(3, "0.8")
+    classifier = SmoothedClassifier(model, NOISE, 3, feed="levels")
+    changed = classifier.with_noise(other)
+    [x] = make_inputs(1)
+    settings = CertifySettings.of(20, 500, "0.01", 3)
+    results = [
+        without_seconds(*each.certify_many([x], settings))
+        for each in (changed, SmoothedClassifier(model, other, 3, feed="levels"))
+    ]
+    assert results[0] == results[1]
+    assert classifier.noise == DiscreteNoise.of(NOISE)
+    assert changed.sampler is classifier.sampler

@@ -8,6 +8,7 @@ import click
 
 from ellzero.cli.certificate_options import VOTES
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
+from ellzero.cli.forecast import forecast_run
 from ellzero.cli.parameters import Command, IntegerRange, placement_options
 from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N, DEFAULT_N0
 from ellzero.core.execution.executors import WorkerResources
@@ -88,6 +89,12 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 @click.option(
     "--cores", type=IntegerRange(1, 4_096), default=1, show_default=True, help="Cores per worker, with Ray on CPUs."
 )
+@click.option(
+    "--forecast/--no-forecast",
+    default=True,
+    show_default=True,
+    help="Say before a run of ten minutes or more what a few votes let one expect of it.",
+)
 @placement_options
 @factory_option
 def certify_command(
@@ -111,6 +118,7 @@ def certify_command(
     autocast: str | None,
     compiled: bool,
     cores: int,
+    forecast: bool,
     executor: str,
     address: str | None,
     workers: int | None,
@@ -128,7 +136,7 @@ def certify_command(
         place.check_shared("data", data.uri)
     file = None if ":" in model else _find_file(model, models, model_id, place)
     saved: SavedModel | CalledModel | None = None if file is None else load_model(file, allowed)
-    source = replace(data.source(noise.k, saved.card.binarize if saved else None), shuffle=shuffle)
+    source = replace(data.source(noise.k, saved.card if saved else None), shuffle=shuffle)
     loaded = source.load()
     description = noise.description(saved.card.noise if saved else {}, loaded)
     function = None
@@ -167,14 +175,18 @@ def certify_command(
     store.begin(run.manifest(card, loaded))
     store.write_source(source)
     chunks = split_chunks(set(range(inputs)) - store.present())
-    missing = sum(map(len, chunks))
+    indices = [index for chunk in chunks for index in chunk]
+    missing = len(indices)
     if not missing:
         click.echo(f"{store.uri}: all {count_noun(inputs, 'input')} are certified already")
         return
-    seconds = missing * (run.settings.n0 + run.settings.n) / votes_per_second(trial, loaded)
+    rate = votes_per_second(trial, loaded)
+    seconds = missing * (run.settings.n0 + run.settings.n) / rate
     unreachable = explain_unreachable(trial.noise, run.settings, trial.num_classes)
     if unreachable is not None:
         notify(unreachable)
+    elif forecast and (line := forecast_run(trial, loaded, indices, run.settings, rate)) is not None:
+        notify(line)
     _certify(run, store, chunks, seconds, place, cores, saved, loaded)
 
 

@@ -1,6 +1,6 @@
 """Options that commands share, for data and noise. A command gets each group of them as one object."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from math import prod
@@ -17,6 +17,7 @@ from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.loading import SPLITS
 from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData
+from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.noise.registry import make_noise
 
 _ALLOW = "ELLZERO_ALLOW_FACTORIES"
@@ -32,6 +33,7 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "deletion": ("m",),
 }
 _HIDING = ("mask", "ablation")
+_BITS, _BYTES = 2, 256
 _NAMES = tuple(dict.fromkeys(name for names in _PARAMETERS.values() for name in names))
 
 
@@ -44,10 +46,12 @@ class DataOptions:
     binarize: int | None
     image_size: int
 
-    def source(self, k: int | None, trained: int | None = None) -> DataSource:
-        """Where its inputs come from; unless an option says otherwise, they are binarized as for training."""
-        binarize = trained if self.binarize is None else self.binarize
-        levels = None if k is None or binarize is not None else k
+    def source(self, k: int | None, card: ModelCard | None = None) -> DataSource:
+        """Where its inputs come from. Unless options say otherwise they are read as for the training of the model: they
+        have as many levels, if they do not say how many, and are binarized at the same level."""
+        binarize = card.binarize if self.binarize is None and card is not None else self.binarize
+        known = card.levels - 1 if k is None and card is not None else k
+        levels = None if binarize is not None else known
         return DataSource(self.uri, self.split, levels, self.image_size, binarize)
 
 
@@ -81,6 +85,11 @@ class NoiseOptions:
         if None in amounts.values():
             options = " and ".join(map(_option, names))
             raise click.UsageError(f"give {options}, the amount{'s' if len(names) > 1 else ''} of {family} noise")
+        if family in ("sparse", "rounded-gaussian") and levels != _BITS:
+            ways = ["--k 1 says so if they are bits"] if self.k is None and data.levels == _BYTES else []
+            ways += [f"--binarize {levels // 2} turns them into bits"]
+            ways += ["--noise sparse-levels is for more levels"] if family == "sparse" else []
+            raise BadData(data.name, f"has levels 0..{levels - 1}, and {family} noise is for bits; {', '.join(ways)}")
         unit = self.unit or same.get("unit", "coordinate")
         mask_token = self.mask_token
         if mask_token is None and family in _HIDING and trained.get("family") in _HIDING:
@@ -175,7 +184,9 @@ def _check_name(context: click.Context, option: click.Parameter, value: str | No
     return value
 
 
-def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def data_options(
+    split: str, splits: Sequence[str] = SPLITS, split_help: str = "Which part of the data to use."
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """--data, --split, --binarize and --image-size, as ``data``."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -194,10 +205,10 @@ def data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., No
             click.option("--binarize", type=IntegerRange(min=1), help="Turn levels into bits: 1 from this level on."),
             click.option(
                 "--split",
-                type=click.Choice(SPLITS),
+                type=click.Choice(splits),
                 default=split,
                 show_default=True,
-                help="Which part of the data to use.",
+                help=split_help,
             ),
             click.option(
                 "--data",

@@ -95,6 +95,11 @@ def train_command(
     chosen_device = find_device(device)
     loaded = source.load()
     noise_family = make_noise(noise.description({}, loaded))
+    if feed is None:
+        feed = find_feed(architecture, allowed).value
+        if noise_family.sample_levels > noise_family.levels and feed != Feed.LEVELS:
+            needed = "token-mean, or one that takes levels, for noise with symbols of its own such as a mask"
+            raise InvalidInput("architecture", needed, architecture)
     recipe = Recipe(
         epochs=epochs,
         batch=batch,
@@ -110,7 +115,7 @@ def train_command(
         shape=loaded.shape,
         num_classes=len(loaded.class_names),
         levels=loaded.levels,
-        feed=feed or find_feed(architecture, allowed).value,
+        feed=feed,
         config=dict(map(_parse_setting, config)),
         data=data.uri,
         binarize=source.binarize,

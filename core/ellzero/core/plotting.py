@@ -58,17 +58,23 @@ def style_axes(axes: "Axes", *, integer_x: bool = False, integer_y: bool = False
             axis.set_major_locator(MaxNLocator(integer=True))
 
 
+def check_figure(out: Path, field: str = "plot") -> str:
+    """The format of a figure. Raises ``InvalidInput`` unless one can be written there."""
+    suffix = out.suffix.removeprefix(".").lower()
+    if suffix not in FORMATS:
+        raise InvalidInput(field, f"a file name that ends in .{', .'.join(FORMATS)}", str(out))
+    if not out.parent.is_dir():
+        raise InvalidInput(field, "in a folder that exists", str(out))
+    return suffix
+
+
 @contextmanager
 def draw_figure(out: Path, size: tuple[float, float], field: str = "plot") -> Iterator["Figure"]:
     """A figure to draw on, written to ``out`` (.png, .svg or .pdf) when the block ends.
 
     ``field`` names ``out`` in errors, which come before anything is drawn where that is possible.
     """
-    suffix = out.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS:
-        raise InvalidInput(field, f"a file name that ends in .{', .'.join(FORMATS)}", str(out))
-    if not out.parent.is_dir():
-        raise InvalidInput(field, "in a folder that exists", str(out))
+    suffix = check_figure(out, field)
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure

@@ -1,3 +1,4 @@
+from ellzero.smoothing.advice import Advice as Advice, advise as advise
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
 from ellzero.smoothing.errors import UnreachableRadiusWarning as UnreachableRadiusWarning
 from ellzero.smoothing.noise.composed import (

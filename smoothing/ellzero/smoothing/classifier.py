@@ -3,6 +3,7 @@
 import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
@@ -97,7 +98,7 @@ class SmoothedClassifier:
         It abstains unless the class with most votes beats the second one in a two-sided binomial test. ``protected`` as
         in `certify`.
         """
-        levels, mask = self._read(x, protected)
+        levels, mask = self.read_input(x, protected)
         task = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed), mask)
         return next(self._run([task], progress))
 
@@ -147,15 +148,25 @@ class SmoothedClassifier:
 
     def task(self, x: InputLike, settings: CertifySettings, protected: MaskLike | None = None) -> CertifyTask:
         """The task of certifying an input, to be run by `sampler`, possibly together with others."""
-        levels, mask = self._read(x, protected)
+        levels, mask = self.read_input(x, protected)
         return CertifyTask(levels, self.noise, self.num_classes, settings, mask)
 
     def levels(self, x: InputLike) -> NDArray[Any]:
         """An input as levels, checked, and padded where inputs may be of different lengths."""
-        return self._read(x, None)[0]
+        return self.read_input(x)[0]
 
-    def _read(self, x: InputLike, protected: MaskLike | None) -> tuple[NDArray[Any], Mask | None]:
+    def read_input(self, x: InputLike, protected: MaskLike | None = None) -> tuple[NDArray[Any], Mask | None]:
+        """An input as levels and its protected positions, checked, as tasks take them."""
         return read_input(self.noise, read_levels(x, self.noise.levels), protected)
+
+    def with_noise(self, noise: Family | NoiseFamily) -> "SmoothedClassifier":
+        """The same model, not loaded again, under another noise on inputs of the same levels."""
+        other = copy(self)
+        other.noise = read_noise(noise)
+        if other.noise.levels != self.noise.levels:
+            raise InvalidInput("noise", f"for levels 0..{self.noise.levels - 1}", f"levels 0..{other.noise.levels - 1}")
+        check_feed(other.noise, self.sampler.feed)
+        return other
 
     def _warn_if_unreachable(self, settings: CertifySettings) -> None:
         unreachable = explain_unreachable(self.noise, settings, self.num_classes)

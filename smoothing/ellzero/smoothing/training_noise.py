@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from numpy.typing import NDArray
 
+from ellzero.certificates import Family
 from ellzero.core.numbers import read_integer
 from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.model_io import InputLike, check_feed, prepare_for_model, read_levels
@@ -12,6 +13,7 @@ from ellzero.smoothing.noise.arrays import is_tensor
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.protected import MaskLike, read_inputs, sample_noisy_batch
 from ellzero.smoothing.noise.random_streams import RandomSource, Stage, open_source
+from ellzero.smoothing.noise.registry import read_noise
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 @overload
 def add_noise(
     batch: "Tensor",
-    noise: NoiseFamily,
+    noise: Family | NoiseFamily,
     *,
     seed: int,
     step: int = 0,
@@ -31,7 +33,7 @@ def add_noise(
 @overload
 def add_noise(
     batch: NDArray[Any] | list[object],
-    noise: NoiseFamily,
+    noise: Family | NoiseFamily,
     *,
     seed: int,
     step: int = 0,
@@ -40,7 +42,7 @@ def add_noise(
 ) -> NDArray[Any]: ...
 def add_noise(
     batch: InputLike,
-    noise: NoiseFamily,
+    noise: Family | NoiseFamily,
     *,
     seed: int,
     step: int = 0,
@@ -54,6 +56,7 @@ def add_noise(
     step and noise give the same random numbers, so each batch needs its own ``step`` (or seed). ``protected``: booleans
     in the shape of the batch, True where noise leaves it alone.
     """
+    noise = read_noise(noise)
     check_feed(noise, Feed.of(feed))
     levels, masks = read_inputs(noise, read_levels(batch, noise.levels), protected)
     device: Any = getattr(batch, "device", None) if is_tensor(batch) else None

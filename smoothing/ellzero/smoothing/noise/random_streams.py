@@ -28,7 +28,7 @@ WORD_BYTES = 8
 
 
 class Stage(IntEnum):
-    """What votes are for. Those that choose a class must not be those that bound it."""
+    """What votes are for. Those that choose a class or a noise must not be those that bound its probability."""
 
     SELECT = 0
     BOUND = 1
@@ -36,6 +36,7 @@ class Stage(IntEnum):
     SHOW = 3
     TRAIN = 4
     VALIDATE = 5
+    ADVISE = 6
 
 
 class RandomSource(Protocol):

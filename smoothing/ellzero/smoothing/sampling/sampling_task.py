@@ -337,6 +337,37 @@ class PredictTask(_CountingTask):
             )
 
 
+class CountTask(_CountingTask):
+    """So many votes by class, to choose a noise by. They have a stage of their own: no certificate has any of them."""
+
+    def __init__(
+        self,
+        x: NDArray[Any],
+        noise: NoiseFamily,
+        classes: int,
+        votes: int,
+        seed: int,
+        protected: Mask | None = None,
+    ) -> None:
+        self._size = read_integer(votes, "votes", 1, MAX_VOTES)
+        seed = read_integer(seed, "seed", 0, 2**63 - 1)
+        super().__init__(x, noise, classes, seed, Stage.ADVISE, self._size, protected)
+
+    @property
+    def total(self) -> int:
+        return self._size
+
+    @property
+    def done(self) -> int:
+        return self._votes.drawn
+
+    def result(self) -> tuple[int, ...] | None:
+        return self.counts if self._votes.drawn == self._size else None
+
+    def _check_votes(self) -> None:
+        return
+
+
 def _most(counts: tuple[int, ...]) -> int:
     """The class with most votes; the first of several."""
     return max(range(len(counts)), key=counts.__getitem__)
