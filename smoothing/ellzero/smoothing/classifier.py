@@ -94,6 +94,7 @@ class SmoothedClassifier:
         *,
         runner_up: bool = False,
         stopping: Stopping | str = Stopping.SETTLED,
+        top_k: int = 1,
         seed: int | None = None,
         progress: Progress | None = None,
     ) -> Certified:
@@ -101,9 +102,10 @@ class SmoothedClassifier:
 
         n0 votes select the class; n *fresh* ones bound its probability (one-sided Clopper–Pearson) and the radius is
         read off the integers k*_r. ``runner_up`` bounds all other classes too, which can certify where p ≤ 1/2.
+        ``top_k`` = k, at most C − 1, certifies that the class remains one of the k most probable: p > ρ⁻¹(1/(k+1)).
         Warns with ``UnreachableRadiusWarning`` if n votes cannot certify a radius of 1, whatever they are.
         """
-        settings = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up)
+        settings = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up, top_k)
         task = self.task(x, settings)
         self._warn_if_unreachable(settings)
         return next(self._run([task], progress))

@@ -55,9 +55,11 @@ class LookResult:
 class Certified:
     """The class that the smoothed classifier answers within ``radius`` changed units, or ``ABSTAIN`` (``radius`` None).
 
+    With ``top_k`` = k > 1 the class remains one of the k most probable there.
     Holds with probability at least 1 − ``failure`` over the votes. The n0 votes of ``selection`` chose the class
     ``selected``; of ``drawn`` other votes, by class in ``counts``, ``count`` were for it. ``lower_bound`` bounds its
-    probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class.
+    probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class, or
+    of the k-th most probable of them.
     ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts, so that
     the bounds are then those of one look, without undrawn votes.
     An input has ``d`` units; ``noise`` says what a unit is. ``other_radii``: of continuous noise, in l1, l2 and linf.
@@ -82,6 +84,7 @@ class Certified:
     d: int
     seconds: float
     looks: tuple[LookResult, ...] = ()
+    top_k: int = 1
 
     def budgets(self, limits: Budget | None = None) -> CertifiedBudgets:
         """The largest budgets within ``limits`` that these votes certify: how many changes of *each kind*.
@@ -93,13 +96,13 @@ class Certified:
         if self.radius is None:
             return None
         if self.upper_bound is not None:
-            return certified(family, self.lower_bound, limits, p_b=self.upper_bound)
+            return certified(family, self.lower_bound, limits, p_b=self.upper_bound, top_k=self.top_k)
         if self.stopping == "anytime":
-            return anytime_certified(family, Votes(self.count, self.drawn, self.failure), limits)
+            return anytime_certified(family, Votes(self.count, self.drawn, self.failure), limits, top_k=self.top_k)
         looks = [Votes(look.count, look.n, look.failure) for look in self.looks]
         # All looks hold together, so the one with the largest bound does, and it certifies what any other does.
         best = max(looks, key=lower_bound) if looks else Votes(self.count, self.n, self.failure)
-        return certified_from_votes(family, best, limits)
+        return certified_from_votes(family, best, limits, top_k=self.top_k)
 
     def whole_pixels(self, channels: int) -> int | None:
         """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ellzero.certificates import outvotes
 from ellzero.certificates.binomial_tails import MAX_VOTES
+from ellzero.certificates.certified_budgets import MAX_TOP_K
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_failure, read_integer
 from ellzero.smoothing.noise.base import NoiseFamily
@@ -38,7 +39,10 @@ class SampleRange(NamedTuple):
 
 @dataclass(frozen=True)
 class CertifySettings:
-    """How an input is certified: numbers of votes, failure probability, seed and stopping, all checked."""
+    """How an input is certified: numbers of votes, failure probability, seed and stopping, all checked.
+
+    ``top_k``: the class is to remain one of the k most probable.
+    """
 
     n0: int
     n: int
@@ -46,6 +50,7 @@ class CertifySettings:
     seed: int
     stopping: Stopping
     runner_up: bool
+    top_k: int = 1
 
     @classmethod
     def of(
@@ -56,6 +61,7 @@ class CertifySettings:
         seed: int,
         stopping: Stopping | str = Stopping.SETTLED,
         runner_up: bool = False,
+        top_k: int = 1,
     ) -> "CertifySettings":
         """Settings from values that are checked here."""
         try:
@@ -71,6 +77,7 @@ class CertifySettings:
             read_integer(seed, "seed", 0, 2**63 - 1),
             stopping,
             bool(runner_up),
+            read_integer(top_k, "top_k", 1, MAX_TOP_K),
         )
 
 
@@ -198,8 +205,9 @@ class CertifyTask(_CountingTask):
         super().__init__(x, noise, classes, settings.seed, Stage.SELECT, settings.n0)
         self.settings = settings
         self._d = noise.dimension(x.shape)
+        top_k = read_integer(settings.top_k, "top_k", 1, classes - 1)  # one of all classes it always is
         self._rule: StoppingRule = make_rule(
-            noise, self._d, settings.n, settings.failure, settings.stopping, settings.runner_up
+            noise, self._d, settings.n, settings.failure, settings.stopping, settings.runner_up, top_k
         )
         self._selection: tuple[int, ...] = ()
         self._looks: list[tuple[int, ...]] = []  # the counts at each look so far, for rules that have looks
@@ -262,6 +270,7 @@ class CertifyTask(_CountingTask):
             noise=dict(self.noise.description()),
             d=self._d,
             seconds=self.seconds,
+            top_k=settings.top_k,
         )
 
 
