@@ -1,5 +1,9 @@
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
-from ellzero.smoothing.errors import UnreachableRadiusWarning as UnreachableRadiusWarning
+from ellzero.smoothing.conformal import ConformalSmoother as ConformalSmoother, PredictionSet as PredictionSet
+from ellzero.smoothing.errors import (
+    SmallCalibrationWarning as SmallCalibrationWarning,
+    UnreachableRadiusWarning as UnreachableRadiusWarning,
+)
 from ellzero.smoothing.noise.composed import (
     GroupedNoise as GroupedNoise,
     HierarchicalNoise as HierarchicalNoise,

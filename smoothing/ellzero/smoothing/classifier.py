@@ -82,7 +82,7 @@ class SmoothedClassifier:
         It abstains unless the class with most votes beats the second one in a two-sided binomial test.
         """
         levels = self.levels(x)
-        task = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed))
+        task = PredictTask(levels, self.noise, self.num_classes, n, failure, make_seed(seed))
         return next(self._run([task], progress))
 
     def certify(
@@ -105,7 +105,7 @@ class SmoothedClassifier:
         ``top_k`` = k, at most C − 1, certifies that the class remains one of the k most probable: p > ρ⁻¹(1/(k+1)).
         Warns with ``UnreachableRadiusWarning`` if n votes cannot certify a radius of 1, whatever they are.
         """
-        settings = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up, top_k)
+        settings = CertifySettings.of(n0, n, failure, make_seed(seed), stopping, runner_up, top_k)
         task = self.task(x, settings)
         self._warn_if_unreachable(settings)
         return next(self._run([task], progress))
@@ -136,6 +136,6 @@ class SmoothedClassifier:
         return self.sampler.run(tasks, lambda task: progress(task.done, task.total))
 
 
-def _seed(seed: int | None) -> int:
+def make_seed(seed: int | None) -> int:
     """A random seed by default; results contain it, so that they can be reproduced."""
     return secrets.randbits(63) if seed is None else seed

@@ -15,7 +15,6 @@ from ellzero.certificates import (
 )
 from ellzero.certificates.certified_budgets import CertifiedBudgets
 from ellzero.certificates.families.base import Budget
-from ellzero.core.errors import InvalidInput
 
 ABSTAIN: Final = -1
 """The prediction if no class can be given at this failure probability."""
@@ -111,9 +110,6 @@ class Certified:
         return self.radius if self.noise.get("unit") == "pixel" else self.radius // channels
 
     def _family(self) -> Family:
-        from ellzero.smoothing.noise.registry import make_noise  # loads torch, which reading results does not need
+        from ellzero.smoothing.noise.registry import find_family, make_noise  # of which making loads torch
 
-        family = getattr(make_noise(self.noise), "noise", None)
-        if not isinstance(family, Family) or self.noise["family"] != family.name:
-            raise InvalidInput("noise", "of a family, for budgets", self.noise["family"])
-        return family
+        return find_family(make_noise(self.noise))

@@ -34,6 +34,8 @@ class Stage(IntEnum):
     SHOW = 3
     TRAIN = 4
     VALIDATE = 5
+    CALIBRATE = 6
+    PREDICT_SET = 7
 
 
 class RandomSource(Protocol):

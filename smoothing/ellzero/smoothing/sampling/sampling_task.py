@@ -314,6 +314,38 @@ class PredictTask(_CountingTask):
             )
 
 
+class CountTask(_CountingTask):
+    """All of n votes, whatever they are. With a ``number`` an input has streams that no equal input shares."""
+
+    def __init__(
+        self,
+        x: Tensor,
+        noise: NoiseFamily,
+        classes: int,
+        n: int,
+        seed: int,
+        stage: Stage,
+        number: int | None = None,
+    ) -> None:
+        self.total = read_integer(n, "n", 1, MAX_VOTES)
+        super().__init__(x, noise, classes, read_integer(seed, "seed", 0, 2**63 - 1), stage, self.total)
+        if number is not None:
+            self.key = stream_key(seed, f"{noise.tag} number={number}", x)
+
+    @property
+    def done(self) -> int:
+        return self._votes.drawn
+
+    def result(self) -> tuple[int, ...] | None:
+        return self.counts if self.done == self.total else None
+
+    def _next_check(self, drawn: int) -> int:
+        return self.total
+
+    def _check_votes(self) -> None:
+        """Nothing is decided here."""
+
+
 def _most(counts: tuple[int, ...]) -> int:
     """The class with most votes; the first of several."""
     return max(range(len(counts)), key=counts.__getitem__)
