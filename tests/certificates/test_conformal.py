@@ -124,7 +124,7 @@ def test_the_threshold_is_the_count_of_its_rank() -> None:
     assert (calibration.counts, calibration.rank, calibration.threshold) == (tuple(range(1, 10)), 3, 3)
     tied = Calibration([4] * 5 + [2] * 4, 10, "0.5", "0.2")
     assert (tied.rank, tied.threshold) == (3, 2)
-    assert Calibration([1], 10).slack == Fraction(1, 200)
+    assert Calibration([1], 10).slack == Fraction(1, 100)
 
 
 def test_too_few_inputs_keep_every_class() -> None:

@@ -177,7 +177,7 @@ def test_too_few_inputs_are_a_warning_and_sets_of_all_classes() -> None:
     classifier = SmoothedClassifier(Counting(8, 3), DiscreteNoise(1, "0.9"), 3, feed="levels")
     smoother, xs = ConformalSmoother(classifier), make_inputs(5, levels=2)
     with pytest.warns(
-        SmallCalibrationWarning, match="^5 inputs are too few for the error 1/10.*; 10 or more"
+        SmallCalibrationWarning, match="^5 inputs are too few for the error 1/10.*; 11 or more"
     ) as warned:
         smoother.calibrate(xs, [0] * 5, n=50, seed=1)
     assert warned[0].filename == __file__

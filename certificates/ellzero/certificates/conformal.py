@@ -27,7 +27,7 @@ from ellzero.core.conventions import DEFAULT_ERROR
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_failure, read_integer
 
-_SLACK_SHARE = Fraction(1, 20)
+_SLACK_SHARE = Fraction(1, 10)
 # A step of the walk shorter than this part of δ ends it: at most 64/δ steps, and δ is used to 1/64.
 _SHORTEST_STEP = Fraction(1, 64)
 
@@ -37,7 +37,7 @@ class Calibration:
     """Votes for the true classes of inputs, ``n`` for each: ``counts``, ascending.
 
     With them, sets hold the true class of a new input from the same source with probability at least 1 − ``error``.
-    ``slack`` is δ, the part of the error that pays for votes, 1/20 of it by default. All of it must be chosen before
+    ``slack`` is δ, the part of the error that pays for votes, a tenth of it by default. All of it must be chosen before
     the votes are seen.
     """
 
@@ -87,9 +87,9 @@ def critical_count(family: Family, budget: Budget, calibration: Calibration, n: 
     >>> from ellzero.certificates.families import Discrete
     >>> calibration = Calibration(range(800, 1000), 1000, "0.1")
     >>> calibration.threshold
-    818
+    817
     >>> [critical_count(Discrete(1, "4/5"), r, calibration, 1000) for r in (0, 1, 2)]
-    [818, 218, 215]
+    [817, 217, 215]
     """
     votes, counts = check_n(n), read_counts(family, budget)
     ways = [ordered.listed() for ordered in family.ordered_regions(counts, Products())]
