@@ -7,8 +7,6 @@ before nearly all of them are in, since every class and every budget has a criti
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 from warnings import warn
@@ -25,6 +23,7 @@ from ellzero.smoothing.errors import BadCalibration, SmallCalibrationWarning
 from ellzero.smoothing.models.model_io import InputLike
 from ellzero.smoothing.noise.random_streams import Stage
 from ellzero.smoothing.noise.registry import find_family
+from ellzero.smoothing.results import PredictionSet
 from ellzero.smoothing.sampling.sampling_task import CountTask
 
 FORMAT: Final = "ellzero calibration"
@@ -32,24 +31,6 @@ _VERSION = 1
 
 InputProgress = Callable[[int, int], None]
 """Called with the inputs whose votes are counted, and with the number of all inputs."""
-
-
-@dataclass(frozen=True)
-class PredictionSet:
-    """The classes that got at least ``critical_count`` of ``n`` votes on an input, their ``counts`` being those of all.
-
-    They hold the true class with probability at least 1 − ``error``, over the calibration, the input and the votes, if
-    the input that was seen is a clean one changed within ``budget``.
-    """
-
-    labels: tuple[int, ...]
-    budget: Budget
-    critical_count: int
-    counts: tuple[int, ...]
-    n: int
-    error: Fraction
-    seed: int
-    noise: Mapping[str, Any]
 
 
 class ConformalSmoother:

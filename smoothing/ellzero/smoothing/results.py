@@ -113,3 +113,21 @@ class Certified:
         from ellzero.smoothing.noise.registry import find_family, make_noise  # of which making loads torch
 
         return find_family(make_noise(self.noise))
+
+
+@dataclass(frozen=True)
+class PredictionSet:
+    """The classes that got at least ``critical_count`` of ``n`` votes on an input, their ``counts`` being those of all.
+
+    They hold the true class with probability at least 1 − ``error``, over the calibration, the input and the votes, if
+    the input that was seen is a clean one changed within ``budget``.
+    """
+
+    labels: tuple[int, ...]
+    budget: Budget
+    critical_count: int
+    counts: tuple[int, ...]
+    n: int
+    error: Fraction
+    seed: int
+    noise: Mapping[str, Any]

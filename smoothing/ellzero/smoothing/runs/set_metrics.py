@@ -6,7 +6,7 @@ from statistics import fmean
 
 from ellzero.certificates.families.base import Budget
 from ellzero.core.errors import InvalidInput
-from ellzero.smoothing.conformal import PredictionSet
+from ellzero.smoothing.results import PredictionSet
 from ellzero.smoothing.runs.metrics import bound_share
 
 
