@@ -67,11 +67,18 @@ def bounds_from_counts(
     if missing_votes < 0:
         raise InvalidInput("counts", f"at most n = {n} together", list(counts))
     others = sorted((count for label, count in enumerate(counts) if label != chosen), reverse=True)
-    together = len(others) if k == 1 else k
     return Bounds(
         lower_bound(Votes(counts[chosen], n, epsilon / 2)),
-        upper_bound(Votes(others[k - 1] + missing_votes, n, epsilon / (2 * together))),
+        upper_bound(Votes(others[k - 1] + missing_votes, n, epsilon / (2 * count_upper_bounds(len(others), k)))),
     )
+
+
+def count_upper_bounds(others: int, k: int) -> int:
+    """How many upper bounds have to hold together for the k-th most probable of so many other classes.
+
+    k of them suffice. For k = 1 all do: certificates of two classes have been made with them, and stay the same.
+    """
+    return others if k == 1 else k
 
 
 def radius_from_bounds(noise: Discrete, bounds: Bounds, d: int) -> int | None:

@@ -19,6 +19,7 @@ from ellzero.certificates import (
     plan_looks,
 )
 from ellzero.certificates.looks import LAST_SHARE
+from ellzero.certificates.multiclass import count_upper_bounds
 from ellzero.certificates.votes import guess_lower_bound
 from ellzero.smoothing.noise.base import NoiseFamily
 
@@ -264,8 +265,8 @@ class StagedRunnerUpRule:
 def _guess_bounds(counts: Sequence[int], selected: int, look: Look, top_k: int) -> Bounds:
     """Doubles near `bounds_from_counts`, in microseconds. Prove nothing."""
     others = sorted((count for label, count in enumerate(counts) if label != selected), reverse=True)
-    together = len(others) if top_k == 1 else top_k
-    missing = guess_lower_bound(Votes(look.n - others[top_k - 1], look.n, look.failure / (2 * together)))
+    share = look.failure / (2 * count_upper_bounds(len(others), top_k))
+    missing = guess_lower_bound(Votes(look.n - others[top_k - 1], look.n, share))
     return Bounds(guess_lower_bound(Votes(counts[selected], look.n, look.failure / 2)), 1 - missing)
 
 
