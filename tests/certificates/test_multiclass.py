@@ -1,7 +1,8 @@
 """Votes for several classes: the test for the winner, and the bounds for a winner and its rivals."""
 
 from fractions import Fraction
-from math import comb
+from itertools import product
+from math import comb, prod
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -67,6 +68,42 @@ def test_the_rival_need_not_be_the_second_class_and_p_may_be_below_one_half() ->
     counts = [450, 180, 190, 180]
     assert radius_from_bounds(Discrete(255, "0.2"), bounds_from_counts([10 * c for c in counts], 0, 10_000), 784) == 0
     assert radius_from_bounds(Discrete(255, "0.2"), bounds_from_counts([250, 250, 250, 250], 0, 1_000), 784) is None
+
+
+def chance_of_a_false_bound(p: list[Fraction], n: int, k: int, failure: Fraction) -> Fraction:
+    """How often the k-th largest of all but the first class exceeds its bound: all ways in which n votes may fall."""
+    kth = sorted(p[1:], reverse=True)[k - 1]
+    chance = Fraction(0)
+    for counts in product(range(n + 1), repeat=len(p) - 1):
+        first = n - sum(counts)
+        if first >= 0 and Fraction(bounds_from_counts([first, *counts], 0, n, failure, k).upper) < kth:
+            ways, left = 1, n
+            for count in counts:
+                ways, left = ways * comb(left, count), left - count
+            chance += ways * prod(share**count for share, count in zip(p, [first, *counts], strict=True))
+    return chance
+
+
+@settings(max_examples=15)
+@given(st.lists(st.integers(1, 6), min_size=4, max_size=4), st.integers(1, 3), st.sampled_from(["0.3", "0.5"]))
+def test_the_kth_of_the_others_exceeds_its_bound_as_rarely_as_promised(weights: list[int], k: int, e: str) -> None:
+    p = [Fraction(weight, sum(weights)) for weight in weights]
+    assert chance_of_a_false_bound(p, 7, k, Fraction(e)) <= Fraction(e) / 2
+
+
+def test_a_share_for_each_of_the_first_k_is_needed() -> None:
+    """Of three equal classes, the one with the fewest votes at the share of a single one is too often too low."""
+    even, failure = [Fraction(1, 4)] * 4, Fraction("0.3")
+    assert chance_of_a_false_bound(even, 8, 3, failure) <= failure / 2
+    assert chance_of_a_false_bound(even, 8, 3, 3 * failure) > failure / 2
+
+
+def test_votes_not_drawn_count_for_the_kth_rival() -> None:
+    at_k = bounds_from_counts([10, 800, 60, 30], 1, 1000, "0.01", 2)
+    assert at_k.upper == upper_bound(Votes(30 + 100, 1000, Fraction(1, 400)))
+    assert at_k.lower == bounds_from_counts([10, 800, 60, 30], 1, 1000, "0.01").lower
+    with pytest.raises(InvalidInput, match="^top_k must be an integer from 1 to 3"):
+        bounds_from_counts([10, 800, 60, 30], 1, 1000, "0.01", 4)
 
 
 @pytest.mark.parametrize(

@@ -418,3 +418,24 @@ def test_sequences_of_different_lengths_with_a_mask_token_and_protected_ends(ell
     assert "--mask-token is for mask and ablation noise, and this is deletion" in wrong.err
     deleted = ellzero(f"certify --model {model} --data {data} --noise deletion --m 0.9 --n 500 --out {out}-3")
     assert (deleted.code, "protected must be left out for deletion noise" in deleted.err) == (2, True)
+
+
+def test_a_run_that_keeps_classes_among_the_first_k_says_so_and_is_a_run_of_its_own(
+    ellzero: Ellzero, tmp_path: Path
+) -> None:
+    line = "certify --model demo-digits --n 1000 --limit 20 --seed 1 --device cpu --executor local --out"
+    for name, options in (("first", ""), ("second", "--top-k 2")):
+        assert ellzero(f"{line} {tmp_path / name} {options}").code == 0
+    first, second = (ResultStore(str(tmp_path / name)).manifest() for name in ("first", "second"))
+    assert first is not None
+    assert second == {**first, "top_k": 2}
+    radii = [read_results(tmp_path / name, "radius")["radius"].to_pylist() for name in ("first", "second")]
+    assert all((one or 0) <= (two or 0) for one, two in zip(*radii, strict=True))
+    assert radii[0] != radii[1]
+    says = "certified to remain among the 2 most probable classes"
+    assert says in ellzero(f"report {tmp_path / 'second'}").out
+    assert says not in ellzero(f"report {tmp_path / 'first'}").out
+    assert "top_k is 2 there and null here" in ellzero(f"{line} {tmp_path / 'second'}").err
+    assert "top_k is null there and 2 here" in ellzero(f"{line} {tmp_path / 'first'} --top-k 2").err
+    assert "--top-k must be an integer from 1 to 9; got 10" in ellzero(f"{line} {tmp_path / 'third'} --top-k 10").err
+    assert not (tmp_path / "third").exists()

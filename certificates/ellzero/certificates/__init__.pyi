@@ -16,6 +16,7 @@ from ellzero.certificates.confidence_sequence import (
     anytime_lower_bound as anytime_lower_bound,
     anytime_radius as anytime_radius,
 )
+from ellzero.certificates.conformal import Calibration as Calibration, critical_count as critical_count
 from ellzero.certificates.exact_thresholds import (
     Column as Column,
     Threshold as Threshold,

@@ -18,7 +18,10 @@ _EVEN = SuccessProbability(Fraction(1, 2))
 
 @dataclass(frozen=True)
 class Bounds:
-    """``lower`` is a lower bound on the probability of the chosen class, ``upper`` an upper bound on *every* other."""
+    """``lower`` is a lower bound on the probability of the chosen class, ``upper`` an upper bound on *every* other.
+
+    Where the class need only remain one of the k most probable, ``upper`` bounds the k-th most probable of the others.
+    """
 
     lower: float
     upper: float
@@ -43,25 +46,39 @@ def upper_bound(votes: Votes) -> float:
     return -below(Fraction(missing) - 1) if missing else 1.0
 
 
-def bounds_from_counts(counts: Sequence[int], chosen: int, n: int, failure: RationalLike = DEFAULT_FAILURE) -> Bounds:
+def bounds_from_counts(
+    counts: Sequence[int], chosen: int, n: int, failure: RationalLike = DEFAULT_FAILURE, top_k: int = 1
+) -> Bounds:
     """Bounds that all hold with probability at least 1 − ε: the chosen class at ε/2, each other at ε/(2(C−1)).
 
+    With ``top_k`` = k > 1 the upper one is for the k-th most probable of the others, from the k-th largest of their
+    counts at ε/(2k): if it is false, one of the k classes that really are the most probable has too few votes.
+
     ``counts`` are the votes of all C classes out of n; the class ``chosen`` must come from *other* votes. If fewer than
-    n votes are counted, the missing ones count against the chosen class and for its strongest rival.
+    n votes are counted, the missing ones count against the chosen class and for that rival.
     """
     epsilon, n = read_failure(failure), check_n(n)
     if len(counts) < 2:
         raise InvalidInput("counts", "the votes of at least two classes", list(counts))
     chosen = read_integer(chosen, "chosen", 0, len(counts) - 1)
+    k = read_integer(top_k, "top_k", 1, len(counts) - 1)
     counts = [read_integer(count, "counts", 0, n) for count in counts]
     missing_votes = n - sum(counts)
     if missing_votes < 0:
         raise InvalidInput("counts", f"at most n = {n} together", list(counts))
-    rival = max(count for label, count in enumerate(counts) if label != chosen) + missing_votes
+    others = sorted((count for label, count in enumerate(counts) if label != chosen), reverse=True)
     return Bounds(
         lower_bound(Votes(counts[chosen], n, epsilon / 2)),
-        upper_bound(Votes(rival, n, epsilon / (2 * (len(counts) - 1)))),
+        upper_bound(Votes(others[k - 1] + missing_votes, n, epsilon / (2 * count_upper_bounds(len(others), k)))),
     )
+
+
+def count_upper_bounds(others: int, k: int) -> int:
+    """How many upper bounds have to hold together for the k-th most probable of so many other classes.
+
+    k of them suffice. For k = 1 all do: certificates of two classes have been made with them, and stay the same.
+    """
+    return others if k == 1 else k
 
 
 def radius_from_bounds(noise: Discrete, bounds: Bounds, d: int) -> int | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ellzero.certificates.certified_budgets import MAX_TOP_K
 from ellzero.cli.certificate_options import VOTES
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
 from ellzero.cli.forecast import forecast_run
@@ -58,6 +59,13 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 @click.option("--failure", default=DEFAULT_FAILURE, show_default=True, help="Probability that a certificate is false.")
 @click.option("--runner-up", is_flag=True, help="Bound all other classes too, which can certify where p is below 1/2.")
 @click.option(
+    "--top-k",
+    type=IntegerRange(1, MAX_TOP_K),
+    default=1,
+    show_default=True,
+    help="Certify that the class remains one of the k most probable.",
+)
+@click.option(
     "--stopping",
     type=click.Choice([each.value for each in Stopping]),
     default=Stopping.STAGED.value,
@@ -107,6 +115,7 @@ def certify_command(
     n: int,
     failure: str,
     runner_up: bool,
+    top_k: int,
     stopping: str,
     seed: int | None,
     limit: int | None,
@@ -157,7 +166,7 @@ def certify_command(
         source=source,
         data_digest=loaded.digest,
         noise=description,
-        settings=CertifySettings.of(n0, n, failure, run_seed, stopping, runner_up),
+        settings=CertifySettings.of(n0, n, failure, run_seed, stopping, runner_up, top_k),
         device=device,
         batch_size=batch_size,
         autocast=autocast,

@@ -26,6 +26,11 @@ COMMANDS: Final = {
         "predict",
         "Certify the inputs of a data set: class, votes and radius of each, as Parquet.",
     ),
+    "conformal": CommandEntry(
+        "ellzero.cli.conformal:conformal_group",
+        "predict",
+        "Predict sets of classes that hold the true one, also for inputs that were changed.",
+    ),
     "jobs": CommandEntry(
         "ellzero.cli.jobs:jobs_group",
         "cluster",

@@ -141,6 +141,8 @@ def _print_report(uri: str, run: dict[str, Any], report: Report, drawn: float | 
     click.echo(f"{describe_noise(run['noise'])}, d = {d}; {votes}")
     if "certificate" in run:
         click.echo(f"certificates: {run['certificate']}")
+    if "top_k" in run:
+        click.echo(f"certified to remain among the {run['top_k']} most probable classes")
     click.echo(f"inputs {report.inputs:,}, abstained {report.abstained:,}, wrong {report.wrong:,}")
     click.echo(
         f"μ(R)   {_format_mean(report.mean_radius, report.mean_radius_error)}   median {report.median_radius:g}   "

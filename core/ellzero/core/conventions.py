@@ -13,6 +13,10 @@ DEFAULT_N: Final = 100_000
 """Votes that certify it."""
 DEFAULT_PREDICT_N: Final = 1_000
 """Votes of a prediction without a certificate."""
+DEFAULT_ERROR: Final = "0.1"
+"""The largest probability that a conformal set misses the true class."""
+DEFAULT_SET_N: Final = 1_000
+"""Votes on an input to calibrate conformal sets, and to predict one."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,8 +28,11 @@ _RUN = b"ellzero run"
 class PartStore:
     """The results in a folder, in rows of this schema, which has a column ``index``.
 
-    ``stamp`` identifies the run that writes; `begin` sets it.
+    ``stamp`` identifies the run that writes; `begin` sets it. The keys in ``optional`` are in the description of a run
+    only where it has them: without one it is another run than with it.
     """
+
+    optional: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, uri: str, schema: pa.Schema, stamp: str = "") -> None:
         self.folder, self.schema, self.stamp = Folder(uri), schema, stamp
@@ -65,7 +68,7 @@ class PartStore:
             content = {"format": "ellzero results", "version": _VERSION, **run}
             self.folder.write(RUN_MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
             manifest = self.manifest() or {}  # another run may have written its own at the same time
-        differences = list_differences(manifest, run)
+        differences = list_differences(manifest, {**dict.fromkeys(self.optional), **run})
         if differences:
             advice = "give another --out, or --overwrite to replace it"
             raise BadResults(self.uri, f"holds another run: {'; '.join(differences)}; {advice}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ellzero.certificates import Bounds, Discrete, Votes, anytime_radius, radius_from_bounds, radius_from_votes
+from ellzero.certificates import Bounds, Discrete, Votes, anytime_certified, certified, certified_from_votes
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike
 from ellzero.smoothing.classifier import SmoothedClassifier
@@ -21,6 +21,7 @@ from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.files import SavedModel
 from ellzero.smoothing.noise.discrete import DiscreteNoise
+from ellzero.smoothing.noise.family_noise import as_radius
 from ellzero.smoothing.noise.random_streams import Array, RandomSource, Shape, level_kind
 from ellzero.smoothing.runs.dataset_run import DatasetRun
 from ellzero.smoothing.runs.model_function import CalledModel
@@ -80,14 +81,14 @@ class GreyNoise:
     def sample_batch(self, batch: Array, source: RandomSource) -> Array:
         return self._mix(batch, self._choice.sample_batch(np.zeros_like(batch), source), source)
 
-    def radius(self, votes: Votes, d: int) -> int | None:
-        return radius_from_votes(self.noise, votes, d)
+    def radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        return as_radius(certified_from_votes(self.noise, votes, d, top_k=top_k))
 
-    def anytime_radius(self, votes: Votes, d: int) -> int | None:
-        return anytime_radius(self.noise, votes, d)
+    def anytime_radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        return as_radius(anytime_certified(self.noise, votes, d, top_k=top_k))
 
-    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
-        return radius_from_bounds(self.noise, bounds, d)
+    def two_class_radius(self, bounds: Bounds, d: int, top_k: int = 1) -> int | None:
+        return as_radius(certified(self.noise, bounds.lower, d, p_b=bounds.upper, top_k=top_k))
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         return {}

@@ -1,6 +1,10 @@
 from ellzero.smoothing.advice import Advice as Advice, advise as advise
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
-from ellzero.smoothing.errors import UnreachableRadiusWarning as UnreachableRadiusWarning
+from ellzero.smoothing.conformal import ConformalSmoother as ConformalSmoother
+from ellzero.smoothing.errors import (
+    SmallCalibrationWarning as SmallCalibrationWarning,
+    UnreachableRadiusWarning as UnreachableRadiusWarning,
+)
 from ellzero.smoothing.noise.composed import (
     GroupedNoise as GroupedNoise,
     HierarchicalNoise as HierarchicalNoise,
@@ -12,7 +16,12 @@ from ellzero.smoothing.noise.deletion import DeletionNoise as DeletionNoise
 from ellzero.smoothing.noise.discrete import DiscreteNoise as DiscreteNoise, Unit as Unit
 from ellzero.smoothing.noise.mask import AblationNoise as AblationNoise, MaskNoise as MaskNoise
 from ellzero.smoothing.noise.sparse import SparseLevelsNoise as SparseLevelsNoise, SparseNoise as SparseNoise
-from ellzero.smoothing.results import ABSTAIN as ABSTAIN, Certified as Certified, Predicted as Predicted
+from ellzero.smoothing.results import (
+    ABSTAIN as ABSTAIN,
+    Certified as Certified,
+    Predicted as Predicted,
+    PredictionSet as PredictionSet,
+)
 from ellzero.smoothing.sampling.sampling_task import CertifySettings as CertifySettings
 from ellzero.smoothing.sampling.stopping_rules import Stopping as Stopping
 from ellzero.smoothing.training_noise import add_noise as add_noise

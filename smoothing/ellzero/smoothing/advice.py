@@ -23,6 +23,7 @@ from ellzero.smoothing.forecast import Forecast, make_forecast
 from ellzero.smoothing.models.model_io import InputLike
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.protected import Mask, MaskLike, count_free
+from ellzero.smoothing.noise.random_streams import Stage
 from ellzero.smoothing.sampling.radius_steps import list_least_counts
 from ellzero.smoothing.sampling.sampling_task import CertifySettings, CountTask
 from ellzero.smoothing.sampling.stopping_rules import Stopping
@@ -138,7 +139,7 @@ def advise(
 
 
 def _make_task(classifier: SmoothedClassifier, x: NDArray[Any], mask: Mask | None, votes: int, seed: int) -> CountTask:
-    return CountTask(x, classifier.noise, classifier.num_classes, votes, seed, mask)
+    return CountTask(x, classifier.noise, classifier.num_classes, votes, seed, Stage.ADVISE, mask)
 
 
 def _forecast(

@@ -99,7 +99,7 @@ class SmoothedClassifier:
         in `certify`.
         """
         levels, mask = self.read_input(x, protected)
-        task = PredictTask(levels, self.noise, self.num_classes, n, failure, _seed(seed), mask)
+        task = PredictTask(levels, self.noise, self.num_classes, n, failure, make_seed(seed), mask)
         return next(self._run([task], progress))
 
     def certify(
@@ -112,6 +112,7 @@ class SmoothedClassifier:
         protected: MaskLike | None = None,
         runner_up: bool = False,
         stopping: Stopping | str = Stopping.SETTLED,
+        top_k: int = 1,
         seed: int | None = None,
         progress: Progress | None = None,
     ) -> Certified:
@@ -119,11 +120,12 @@ class SmoothedClassifier:
 
         n0 votes select the class; n *fresh* ones bound its probability (one-sided Clopper–Pearson) and the radius is
         read off the integers k*_r. ``runner_up`` bounds all other classes too, which can certify where p ≤ 1/2.
+        ``top_k`` = k, at most C − 1, certifies that the class remains one of the k most probable: p > ρ⁻¹(1/(k+1)).
         ``protected``: booleans in the shape of x, True at positions that noise leaves alone and no adversary can change
         (padding, [CLS], a prompt's template); x̄ is then any input that agrees with x there.
         Warns with ``UnreachableRadiusWarning`` if n votes cannot certify a radius of 1, whatever they are.
         """
-        settings = CertifySettings.of(n0, n, failure, _seed(seed), stopping, runner_up)
+        settings = CertifySettings.of(n0, n, failure, make_seed(seed), stopping, runner_up, top_k)
         task = self.task(x, settings, protected)
         self._warn_if_unreachable(settings)
         return next(self._run([task], progress))
@@ -179,6 +181,6 @@ class SmoothedClassifier:
         return self.sampler.run(tasks, lambda task: progress(task.done, task.total))
 
 
-def _seed(seed: int | None) -> int:
+def make_seed(seed: int | None) -> int:
     """A random seed by default; results contain it, so that they can be reproduced."""
     return secrets.randbits(63) if seed is None else seed

@@ -10,6 +10,7 @@ The tree, below `ellzero.core.errors.EllzeroError`::
     ├── SchedulerFull, SchedulerClosed    too many open inputs; a scheduler that is shutting down
     ├── UnknownModel (LookupError)        no model, or no architecture, has this name
     ├── BadModelFile (ValueError)         a file that is not a model of ellzero, or cannot be used
+    ├── BadCalibration (ValueError)       a calibration of conformal sets that is for something else
     └── BadData (ValueError)              a data set that cannot be read
 
 Constructors take positional arguments only, so that an error survives pickling on its way back from a worker.
@@ -122,6 +123,14 @@ class BadModelFile(_Unusable):
 
 class BadData(_Unusable):
     """The data set at ``place`` cannot be read, because of ``reason``."""
+
+
+class BadCalibration(_Unusable):
+    """The calibration at ``place`` cannot be used, because of ``reason``."""
+
+
+class SmallCalibrationWarning(UserWarning):
+    """Too few inputs for the error: every conformal set will have all classes."""
 
 
 class UnreachableRadiusWarning(UserWarning):

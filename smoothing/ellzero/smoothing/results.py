@@ -15,7 +15,6 @@ from ellzero.certificates import (
 )
 from ellzero.certificates.certified_budgets import CertifiedBudgets
 from ellzero.certificates.families.base import Budget
-from ellzero.core.errors import InvalidInput
 
 ABSTAIN: Final = -1
 """The prediction if no class can be given at this failure probability."""
@@ -55,9 +54,11 @@ class LookResult:
 class Certified:
     """The class that the smoothed classifier answers within ``radius`` changed units, or ``ABSTAIN`` (``radius`` None).
 
+    With ``top_k`` = k > 1 the class remains one of the k most probable there.
     Holds with probability at least 1 − ``failure`` over the votes. The n0 votes of ``selection`` chose the class
     ``selected``; of ``drawn`` other votes, by class in ``counts``, ``count`` were for it. ``lower_bound`` bounds its
-    probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class.
+    probability p, with undrawn votes as failures; ``upper_bound``, with ``runner_up``, that of every other class, or
+    of the k-th most probable of them.
     ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts, so that
     the bounds are then those of one look, without undrawn votes.
     An adversary may change ``d`` units; ``protected`` others, nobody changes. ``noise`` says what a unit is.
@@ -84,6 +85,7 @@ class Certified:
     seconds: float
     looks: tuple[LookResult, ...] = ()
     protected: int = 0
+    top_k: int = 1
 
     def budgets(self, limits: Budget | None = None) -> CertifiedBudgets:
         """The largest budgets within ``limits`` that these votes certify: how many changes of *each kind*.
@@ -95,13 +97,13 @@ class Certified:
         if self.radius is None:
             return None
         if self.upper_bound is not None:
-            return certified(family, self.lower_bound, limits, p_b=self.upper_bound)
+            return certified(family, self.lower_bound, limits, p_b=self.upper_bound, top_k=self.top_k)
         if self.stopping == "anytime":
-            return anytime_certified(family, Votes(self.count, self.drawn, self.failure), limits)
+            return anytime_certified(family, Votes(self.count, self.drawn, self.failure), limits, top_k=self.top_k)
         looks = [Votes(look.count, look.n, look.failure) for look in self.looks]
         # All looks hold together, so the one with the largest bound does, and it certifies what any other does.
         best = max(looks, key=lower_bound) if looks else Votes(self.count, self.n, self.failure)
-        return certified_from_votes(family, best, limits)
+        return certified_from_votes(family, best, limits, top_k=self.top_k)
 
     def whole_pixels(self, channels: int) -> int | None:
         """How many whole pixels of so many channels the radius covers: ⌊R/C⌋ if noise is on coordinates."""
@@ -110,9 +112,24 @@ class Certified:
         return self.radius if self.noise.get("unit") == "pixel" else self.radius // channels
 
     def _family(self) -> Family:
-        from ellzero.smoothing.noise.registry import make_noise  # loads numpy, which reading results does not need
+        from ellzero.smoothing.noise.registry import find_family, make_noise  # of which making loads numpy
 
-        family = getattr(make_noise(self.noise), "noise", None)
-        if not isinstance(family, Family) or self.noise["family"] != family.name:
-            raise InvalidInput("noise", "of a family, for budgets", self.noise["family"])
-        return family
+        return find_family(make_noise(self.noise))
+
+
+@dataclass(frozen=True)
+class PredictionSet:
+    """The classes that got at least ``critical_count`` of ``n`` votes on an input, their ``counts`` being those of all.
+
+    They hold the true class with probability at least 1 − ``error``, over the calibration, the input and the votes, if
+    the input that was seen is a clean one changed within ``budget``.
+    """
+
+    labels: tuple[int, ...]
+    budget: Budget
+    critical_count: int
+    counts: tuple[int, ...]
+    n: int
+    error: Fraction
+    seed: int
+    noise: Mapping[str, Any]

@@ -102,6 +102,17 @@ def test_a_run_without_results_yet_has_a_name_and_no_metrics(tmp_path: Path) -> 
     assert (info.inputs, info.mean_radius, info.mean_radius_error) == (0, None, None)
 
 
+def test_a_run_says_that_its_classes_remain_among_several(tmp_path: Path) -> None:
+    write_results(tmp_path, [(0, certified(0, 3))])
+    manifest = tmp_path / "run.json"
+    plain = CertifiedRun("run", tmp_path).info.noise
+    assert plain == "K = 255, α = 1/5 per coordinate"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"top_k": 3}))
+    (part,) = tmp_path.glob("part-*")
+    part.unlink()
+    assert CertifiedRun("run", tmp_path).info.noise == f"{plain}; certified to remain among the 3 most probable"
+
+
 def test_one_input_has_no_interval(tmp_path: Path) -> None:
     write_results(tmp_path, [(0, certified(0, 3))])
     info = CertifiedRun("one", tmp_path).info

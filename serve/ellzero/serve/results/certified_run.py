@@ -56,6 +56,7 @@ class _VotesRun(BaseModel):
     failure: str
     stopping: str
     looks: list[tuple[int, str]] = []  # of the plan, each with its share of the failure
+    top_k: Annotated[int, Field(ge=1)] = 1
 
     @field_validator("failure")
     @classmethod
@@ -151,7 +152,7 @@ class CertifiedRun:
             model=_escape(described.model.name),
             data=_escape(data.name),
             split=_escape(data.split if data.part is None else f"{data.part} of {data.split}"),
-            noise=_escape(describe_noise(described.noise)),
+            noise=_escape(describe_noise(described.noise) + _describe_rule(described)),
             n=described.n if isinstance(described, _VotesRun) else None,
             failure=_escape(described.failure) if isinstance(described, _VotesRun) else None,
             stopping=_escape(described.stopping) if isinstance(described, _VotesRun) else None,
@@ -159,6 +160,12 @@ class CertifiedRun:
             mean_radius=None if report is None else report.mean_radius,
             mean_radius_error=None if report is None or report.inputs == 1 else report.mean_radius_error,
         )
+
+
+def _describe_rule(described: "_VotesRun | _TreesRun") -> str:
+    """What is certified, if it is not that the class remains the first; said beside the noise, which decides it too."""
+    top_k = described.top_k if isinstance(described, _VotesRun) else 1
+    return f"; certified to remain among the {top_k} most probable" if top_k > 1 else ""
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

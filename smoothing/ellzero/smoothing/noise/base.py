@@ -61,14 +61,15 @@ class NoiseFamily(Protocol):
     def sample_batch(self, batch: Array, source: RandomSource) -> Array:
         """One noisy copy of each of several inputs, as `sample` makes them of one."""
 
-    def radius(self, votes: Votes, d: int) -> int | None:
-        """The ℓ0 radius that votes certify; None to abstain."""
+    def radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        """The ℓ0 radius within which votes certify that a class remains one of the ``top_k`` most probable; None to
+        abstain."""
 
-    def anytime_radius(self, votes: Votes, d: int) -> int | None:
+    def anytime_radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
         """The same for votes that may have been stopped at any time, depending on the votes themselves."""
 
-    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
-        """The ℓ0 radius that bounds of a class and of all others certify."""
+    def two_class_radius(self, bounds: Bounds, d: int, top_k: int = 1) -> int | None:
+        """The same for bounds of the class and of the others."""
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         """Radii in other norms that a lower bound of p certifies, by the names l1, l2 and linf."""

@@ -92,13 +92,15 @@ class _Continuous(ABC):
         samples += values
         return samples
 
-    def radius(self, votes: Votes, d: int) -> int | None:
+    def radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        check_top_k(top_k)
         return self._radius_of(lower_bound(votes), d)
 
-    def anytime_radius(self, votes: Votes, d: int) -> int | None:
+    def anytime_radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        check_top_k(top_k)
         return self._radius_of(anytime_lower_bound(votes), d)
 
-    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
+    def two_class_radius(self, bounds: Bounds, d: int, top_k: int = 1) -> int | None:
         raise InvalidInput("runner_up", "false for continuous noise, whose certificates are those of one class", True)
 
     @abstractmethod
@@ -143,3 +145,9 @@ class UniformNoise(_Continuous):
     def _radius_of(self, bound: float, d: int) -> int | None:
         l1 = uniform_l1_radius(self.width, bound)  # below the exact radius R₁, so that r ≤ l1 implies r < R₁
         return None if l1 is None else min(d, floor(l1))
+
+
+def check_top_k(top_k: int) -> None:
+    """Raise unless the class is to remain the most probable one: these certificates know no other rule."""
+    if top_k != 1:
+        raise InvalidInput("top_k", "1 for continuous noise, whose certificates are those of one class", top_k)

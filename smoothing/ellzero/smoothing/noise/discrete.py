@@ -14,9 +14,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ellzero.certificates import Bounds, Discrete, Votes, anytime_radius, radius_from_bounds, radius_from_votes
+from ellzero.certificates import Bounds, Discrete, Votes, anytime_certified, certified, certified_from_votes
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_integer
+from ellzero.smoothing.noise.family_noise import as_radius
 from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, Shape, level_kind
 
 _BYTE_BITS, _SHORT_BITS, _LONG_BITS = 8, 15, 62
@@ -104,14 +105,14 @@ class DiscreteNoise:
     def sample_batch(self, batch: Array, source: RandomSource) -> Array:
         return self._sample_noisy(batch, batch.shape[1:], source, len(batch))
 
-    def radius(self, votes: Votes, d: int) -> int | None:
-        return radius_from_votes(self.noise, votes, d)
+    def radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        return as_radius(certified_from_votes(self.noise, votes, d, top_k=top_k))
 
-    def anytime_radius(self, votes: Votes, d: int) -> int | None:
-        return anytime_radius(self.noise, votes, d)
+    def anytime_radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        return as_radius(anytime_certified(self.noise, votes, d, top_k=top_k))
 
-    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
-        return radius_from_bounds(self.noise, bounds, d)
+    def two_class_radius(self, bounds: Bounds, d: int, top_k: int = 1) -> int | None:
+        return as_radius(certified(self.noise, bounds.lower, d, p_b=bounds.upper, top_k=top_k))
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         return {}

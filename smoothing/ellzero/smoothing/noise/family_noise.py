@@ -75,14 +75,14 @@ class FamilyNoise(ABC):
     def sample_batch(self, batch: Array, source: RandomSource) -> Array:
         return self._sample_noisy(batch, batch.shape[1:], source, len(batch))
 
-    def radius(self, votes: Votes, d: int) -> int | None:
-        return _as_radius(certified_from_votes(self._total, votes, d))
+    def radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        return as_radius(certified_from_votes(self._total, votes, d, top_k=top_k))
 
-    def anytime_radius(self, votes: Votes, d: int) -> int | None:
-        return _as_radius(anytime_certified(self._total, votes, d))
+    def anytime_radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        return as_radius(anytime_certified(self._total, votes, d, top_k=top_k))
 
-    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
-        return _as_radius(certified(self._total, bounds.lower, d, p_b=bounds.upper))
+    def two_class_radius(self, bounds: Bounds, d: int, top_k: int = 1) -> int | None:
+        return as_radius(certified(self._total, bounds.lower, d, p_b=bounds.upper, top_k=top_k))
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:
         return {}
@@ -98,7 +98,7 @@ class FamilyNoise(ABC):
         """``count`` noisy inputs of this shape, from x or from each row of x, exactly by the law of the family."""
 
 
-def _as_radius(budgets: object) -> int | None:
+def as_radius(budgets: object) -> int | None:
     """The answer for a single kind of change."""
     if budgets is None or isinstance(budgets, int):
         return budgets

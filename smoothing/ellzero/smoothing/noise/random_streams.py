@@ -37,6 +37,8 @@ class Stage(IntEnum):
     TRAIN = 4
     VALIDATE = 5
     ADVISE = 6
+    CALIBRATE = 7
+    PREDICT_SET = 8
 
 
 class RandomSource(Protocol):

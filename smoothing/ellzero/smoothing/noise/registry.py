@@ -123,6 +123,14 @@ def read_noise(noise: object) -> "NoiseFamily":
     return cast("NoiseFamily", noise)
 
 
+def find_family(noise: "NoiseFamily") -> Family:
+    """The family that a noise belongs to: its certificates say what each budget of changes does."""
+    family, name = getattr(noise, "noise", None), noise.description()["family"]
+    if not isinstance(family, Family) or name != family.name:
+        raise InvalidInput("noise", "of a family, for budgets", name)
+    return family
+
+
 def describe_noise(description: Mapping[str, Any]) -> str:
     """Describe a noise in words."""
     match description["family"]:

@@ -20,6 +20,7 @@ from ellzero.certificates import (
 )
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike
+from ellzero.smoothing.noise.continuous import check_top_k
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 
 
@@ -36,13 +37,15 @@ class RoundedGaussianNoise(DiscreteNoise):
     def description(self) -> Mapping[str, Any]:
         return {**super().description(), "family": "rounded-gaussian"}
 
-    def radius(self, votes: Votes, d: int) -> int | None:
+    def radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        check_top_k(top_k)
         return gaussian_l0_radius(self._sigma(), lower_bound(votes), d)
 
-    def anytime_radius(self, votes: Votes, d: int) -> int | None:
+    def anytime_radius(self, votes: Votes, d: int, top_k: int = 1) -> int | None:
+        check_top_k(top_k)
         return gaussian_l0_radius(self._sigma(), anytime_lower_bound(votes), d)
 
-    def two_class_radius(self, bounds: Bounds, d: int) -> int | None:
+    def two_class_radius(self, bounds: Bounds, d: int, top_k: int = 1) -> int | None:
         raise InvalidInput("runner_up", "false for continuous noise, whose certificates are those of one class", True)
 
     def other_radii(self, bound: float, d: int) -> Mapping[str, float]:

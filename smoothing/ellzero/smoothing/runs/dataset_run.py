@@ -55,6 +55,7 @@ class DatasetRun:
             "seed": settings.seed,
             "stopping": str(settings.stopping),
             "runner_up": settings.runner_up,
+            **({"top_k": settings.top_k} if settings.top_k > 1 else {}),
             "precision": self.autocast or "float32",
             **({"looks": looks} if (looks := self._describe_looks()) else {}),
         }

@@ -74,6 +74,12 @@ def summarize(outcomes: Sequence[Outcome], r_max: int | None = None) -> Report:
     )
 
 
+def bound_share(count: int, n: int) -> tuple[float, float]:
+    """The interval of 95 % by Clopper and Pearson for the share that ``count`` of n inputs show."""
+    votes = Votes(count, n, (1 - _CONFIDENCE) / 2)
+    return lower_bound(votes), upper_bound(votes)
+
+
 def _list_accuracies(certified: Sequence[int], last: int) -> Iterator[Accuracy]:
     """ACC@0 … ACC@last. Bounds are computed once for each count: radii may be thousands, and counts few."""
     ordered, n = sorted(certified), len(certified)
@@ -81,6 +87,5 @@ def _list_accuracies(certified: Sequence[int], last: int) -> Iterator[Accuracy]:
     for r in range(last + 1):
         count = n - bisect_left(ordered, r)
         if count not in bounds:
-            votes = Votes(count, n, (1 - _CONFIDENCE) / 2)
-            bounds[count] = lower_bound(votes), upper_bound(votes)
+            bounds[count] = bound_share(count, n)
         yield Accuracy(r, count / n, *bounds[count])

@@ -1,10 +1,12 @@
 """Figures of certified accuracy. Needs matplotlib: ``pip install 'ellzero[plot]'``."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from ellzero.core.plotting import COLORS, INK, band_style, draw_figure, line_style, style_axes
 from ellzero.smoothing.runs.metrics import Report
+from ellzero.smoothing.runs.set_metrics import SetReport
 
 
 def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
@@ -40,6 +42,28 @@ def plot_reports(reports: Mapping[str, Report], out: Path) -> None:
         bars.grid(visible=False, axis="y")
         figure.legend(loc="outside lower left")  # below, so that a long name does not shrink the axes
         figure.suptitle("Certified accuracy; bands and bars of 95 % over inputs")
+
+
+def plot_sets(reports: Sequence[SetReport], classes: int, error: Fraction, out: Path) -> None:
+    """How often sets hold the true class, and how large they are, against the radius that they are valid for."""
+    with draw_figure(out, (10, 4)) as figure:
+        from matplotlib.ticker import PercentFormatter
+
+        coverage, sizes = figure.subplots(1, 2)
+        radii = [each.budget for each in reports]
+        coverage.plot(radii, [each.coverage for each in reports], **line_style(0))
+        coverage.fill_between(radii, [each.low for each in reports], [each.high for each in reports], **band_style(0))
+        coverage.axhline(float(1 - error), color=INK, linewidth=1)
+        coverage.set_ylim(min(float(1 - error), *(each.low for each in reports)) - 0.05, 1.01)
+        coverage.set_ylabel("unchanged inputs: class in the set")
+        coverage.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        sizes.plot(radii, [each.mean_size for each in reports], **line_style(1))
+        sizes.set_ylim(0, classes * 1.02)
+        sizes.set_ylabel(f"mean size, of {classes} classes")
+        for axes in (coverage, sizes):
+            axes.set_xlabel("radius r: valid for at most r changes")
+            style_axes(axes, integer_x=True)
+        figure.suptitle(f"Conformal sets, error {error}; band of 95 % over inputs")
 
 
 def short_names(uris: Sequence[str]) -> list[str]:

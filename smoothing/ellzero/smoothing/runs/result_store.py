@@ -39,6 +39,8 @@ SCHEMA = pa.schema(
 class ResultStore(PartStore):
     """The certificates in a folder."""
 
+    optional = ("top_k",)
+
     def __init__(self, uri: str, stamp: str = "") -> None:
         super().__init__(uri, SCHEMA, stamp)
 

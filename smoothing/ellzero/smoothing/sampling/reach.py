@@ -20,11 +20,12 @@ def can_reach_one(noise: NoiseFamily, settings: CertifySettings, classes: int) -
     # τ_1 depends on no coordinate but the changed one, so d = 1 answers for every d.
     if settings.runner_up:
         counts = (n,) + (0,) * (classes - 1)
-        radius = noise.two_class_radius(bounds_from_counts(counts, 0, n, failure), 1)
+        bounds = bounds_from_counts(counts, 0, n, failure, settings.top_k)
+        radius = noise.two_class_radius(bounds, 1, settings.top_k)
     elif settings.stopping is Stopping.ANYTIME:
-        radius = noise.anytime_radius(Votes(n, n, failure), 1)
+        radius = noise.anytime_radius(Votes(n, n, failure), 1, settings.top_k)
     else:
-        radius = noise.radius(Votes(n, n, failure), 1)
+        radius = noise.radius(Votes(n, n, failure), 1, settings.top_k)
     return radius is not None and radius >= 1
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ellzero.certificates import outvotes
 from ellzero.certificates.binomial_tails import MAX_VOTES
+from ellzero.certificates.certified_budgets import MAX_TOP_K
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import RationalLike, read_failure, read_integer
 from ellzero.smoothing.noise.base import NoiseFamily
@@ -39,7 +40,10 @@ class SampleRange(NamedTuple):
 
 @dataclass(frozen=True)
 class CertifySettings:
-    """How an input is certified: numbers of votes, failure probability, seed and stopping, all checked."""
+    """How an input is certified: numbers of votes, failure probability, seed and stopping, all checked.
+
+    ``top_k``: the class is to remain one of the k most probable.
+    """
 
     n0: int
     n: int
@@ -47,6 +51,7 @@ class CertifySettings:
     seed: int
     stopping: Stopping
     runner_up: bool
+    top_k: int = 1
 
     @classmethod
     def of(
@@ -57,6 +62,7 @@ class CertifySettings:
         seed: int,
         stopping: Stopping | str = Stopping.SETTLED,
         runner_up: bool = False,
+        top_k: int = 1,
     ) -> "CertifySettings":
         """Settings from values that are checked here."""
         try:
@@ -72,6 +78,7 @@ class CertifySettings:
             read_integer(seed, "seed", 0, 2**63 - 1),
             stopping,
             bool(runner_up),
+            read_integer(top_k, "top_k", 1, MAX_TOP_K),
         )
 
 
@@ -219,8 +226,9 @@ class CertifyTask(_CountingTask):
         super().__init__(x, noise, classes, settings.seed, Stage.SELECT, settings.n0, protected)
         self.settings = settings
         self._d = count_free(noise, x.shape, protected)
+        top_k = read_integer(settings.top_k, "top_k", 1, classes - 1)  # one of all classes it always is
         self._rule: StoppingRule = make_rule(
-            noise, self._d, settings.n, settings.failure, settings.stopping, settings.runner_up
+            noise, self._d, settings.n, settings.failure, settings.stopping, settings.runner_up, top_k
         )
         self._selection: tuple[int, ...] = ()
         self._looks: list[tuple[int, ...]] = []  # the counts at each look so far, for rules that have looks
@@ -284,6 +292,7 @@ class CertifyTask(_CountingTask):
             d=self._d,
             protected=0 if self.protected is None else int(self.protected.sum()),
             seconds=self.seconds,
+            top_k=settings.top_k,
         )
 
 
@@ -338,34 +347,39 @@ class PredictTask(_CountingTask):
 
 
 class CountTask(_CountingTask):
-    """So many votes by class, to choose a noise by. They have a stage of their own: no certificate has any of them."""
+    """All of n votes, whatever they are: no certificate has any of them, since their ``stage`` is another.
+
+    With a ``number`` an input has streams that no equal input shares.
+    """
 
     def __init__(
         self,
         x: NDArray[Any],
         noise: NoiseFamily,
         classes: int,
-        votes: int,
+        n: int,
         seed: int,
+        stage: Stage,
         protected: Mask | None = None,
+        number: int | None = None,
     ) -> None:
-        self._size = read_integer(votes, "votes", 1, MAX_VOTES)
-        seed = read_integer(seed, "seed", 0, 2**63 - 1)
-        super().__init__(x, noise, classes, seed, Stage.ADVISE, self._size, protected)
-
-    @property
-    def total(self) -> int:
-        return self._size
+        self.total = read_integer(n, "n", 1, MAX_VOTES)
+        super().__init__(x, noise, classes, read_integer(seed, "seed", 0, 2**63 - 1), stage, self.total, protected)
+        if number is not None:
+            self.key = stream_key(seed, f"{noise.tag} number={number}", x, protected)
 
     @property
     def done(self) -> int:
         return self._votes.drawn
 
     def result(self) -> tuple[int, ...] | None:
-        return self.counts if self._votes.drawn == self._size else None
+        return self.counts if self.done == self.total else None
+
+    def _next_check(self, drawn: int) -> int:
+        return self.total
 
     def _check_votes(self) -> None:
-        return
+        """Nothing is decided here."""
 
 
 def _most(counts: tuple[int, ...]) -> int:

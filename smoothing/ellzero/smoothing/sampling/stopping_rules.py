@@ -19,6 +19,7 @@ from ellzero.certificates import (
     plan_looks,
 )
 from ellzero.certificates.looks import LAST_SHARE
+from ellzero.certificates.multiclass import count_upper_bounds
 from ellzero.certificates.votes import guess_lower_bound
 from ellzero.smoothing.noise.base import NoiseFamily
 
@@ -131,8 +132,8 @@ class OneClassRule:
 
     looks = ()
 
-    def __init__(self, noise: NoiseFamily, d: int, n: int, failure: Fraction) -> None:
-        self._radius = MonotoneCache(lambda count: noise.radius(Votes(count, n, failure), d))
+    def __init__(self, noise: NoiseFamily, d: int, n: int, failure: Fraction, top_k: int) -> None:
+        self._radius = MonotoneCache(lambda count: noise.radius(Votes(count, n, failure), d, top_k))
         self._failure = failure
 
     def is_finished(self, tally: Tally) -> bool:
@@ -143,12 +144,12 @@ class OneClassRule:
 
 
 class RunnerUpRule:
-    """The (p_A, p_B) certificate: the selected class at ε/2, every other at ε/(2(C−1))."""
+    """The (p_A, p_B) certificate: the selected class at ε/2, every other at ε/(2(C−1)); see `bounds_from_counts`."""
 
     looks = ()
 
-    def __init__(self, noise: NoiseFamily, d: int, failure: Fraction) -> None:
-        self._noise, self._d, self._failure = noise, d, failure
+    def __init__(self, noise: NoiseFamily, d: int, failure: Fraction, top_k: int) -> None:
+        self._noise, self._d, self._failure, self._top_k = noise, d, failure, top_k
 
     def is_finished(self, tally: Tally) -> bool:
         """The radius is least if all undrawn votes go to a rival, and largest if all go to the selected class."""
@@ -156,8 +157,9 @@ class RunnerUpRule:
         return least == self.certify(tally.complete_with(tally.selected)).radius
 
     def certify(self, tally: Tally) -> TallyCertificate:
-        bounds = bounds_from_counts(tally.counts, tally.selected, tally.n, self._failure)
-        return TallyCertificate(self._noise.two_class_radius(bounds, self._d), bounds.lower, bounds.upper)
+        bounds = bounds_from_counts(tally.counts, tally.selected, tally.n, self._failure, self._top_k)
+        radius = self._noise.two_class_radius(bounds, self._d, self._top_k)
+        return TallyCertificate(radius, bounds.lower, bounds.upper)
 
 
 class AnytimeRule:
@@ -165,8 +167,8 @@ class AnytimeRule:
 
     looks = ()
 
-    def __init__(self, noise: NoiseFamily, d: int, failure: Fraction) -> None:
-        self._noise, self._d, self._failure = noise, d, failure
+    def __init__(self, noise: NoiseFamily, d: int, failure: Fraction, top_k: int) -> None:
+        self._noise, self._d, self._failure, self._top_k = noise, d, failure, top_k
 
     def is_finished(self, tally: Tally) -> bool:
         """Whether all n votes, at the present share for the selected class, would certify no more than these do."""
@@ -180,15 +182,15 @@ class AnytimeRule:
         return TallyCertificate(self._radius(tally.count, tally.drawn), anytime_lower_bound(votes))
 
     def _radius(self, count: int, n: int) -> int | None:
-        return self._noise.anytime_radius(Votes(count, n, self._failure), self._d)
+        return self._noise.anytime_radius(Votes(count, n, self._failure), self._d, self._top_k)
 
 
 class StagedRule:
     """The best of a few looks, each a Clopper–Pearson bound with a share of ε; see `ellzero.certificates.looks`."""
 
-    def __init__(self, noise: NoiseFamily, d: int, looks: tuple[Look, ...], staging: Staging) -> None:
+    def __init__(self, noise: NoiseFamily, d: int, looks: tuple[Look, ...], staging: Staging, top_k: int) -> None:
         self.looks, self._staging = looks, staging
-        self._radii = [self._radius_at(look, noise, d) for look in self.looks]
+        self._radii = [self._radius_at(look, noise, d, top_k) for look in self.looks]
 
     def is_finished(self, tally: Tally) -> bool:
         """Whether even luck in the remaining votes would certify no more at the last look."""
@@ -210,20 +212,21 @@ class StagedRule:
         return (radius(counts[tally.selected]) for radius, counts in pairs)
 
     @staticmethod
-    def _radius_at(look: Look, noise: NoiseFamily, d: int) -> "MonotoneCache":
-        return MonotoneCache(lambda count: noise.radius(Votes(count, look.n, look.failure), d))
+    def _radius_at(look: Look, noise: NoiseFamily, d: int, top_k: int) -> "MonotoneCache":
+        return MonotoneCache(lambda count: noise.radius(Votes(count, look.n, look.failure), d, top_k))
 
 
 class StagedRunnerUpRule:
-    """The (p_A, p_B) certificate at the same looks: the selected class at ε_j/2, every other at ε_j/(2(C−1)).
+    """The (p_A, p_B) certificate at the same looks: the selected class at ε_j/2, every other at ε_j/(2(C−1)); see
+    `bounds_from_counts`.
 
     All bounds of all looks hold together with probability at least 1 − ε, so any lower one and any upper one do.
     Rigorous bounds are computed for the looks that seem best, once; guesses decide when to stop.
     """
 
-    def __init__(self, noise: NoiseFamily, d: int, looks: tuple[Look, ...], staging: Staging) -> None:
+    def __init__(self, noise: NoiseFamily, d: int, looks: tuple[Look, ...], staging: Staging, top_k: int) -> None:
         self.looks, self._staging = looks, staging
-        self._noise, self._d = noise, d
+        self._noise, self._d, self._top_k = noise, d, top_k
 
     def is_finished(self, tally: Tally) -> bool:
         """Whether even luck in the remaining votes, for the selected class and against all others, gains nothing."""
@@ -234,30 +237,36 @@ class StagedRunnerUpRule:
             _expect_count(count, tally, luck if label == tally.selected else -luck)
             for label, count in enumerate(tally.counts)
         ]
-        lucky = _guess_bounds(expected, tally.selected, self.looks[-1])
+        lucky = _guess_bounds(expected, tally.selected, self.looks[-1], self._top_k)
         better = Bounds(max(best.lower, lucky.lower), min(best.upper, lucky.upper))
-        return self._noise.two_class_radius(best, self._d) == self._noise.two_class_radius(better, self._d)
+        return self._radius(best) == self._radius(better)
 
     def certify(self, tally: Tally) -> TallyCertificate:
         guesses = self._guess_bounds(tally)
         places = range(len(guesses))
         best = {max(places, key=lambda at: guesses[at].lower), min(places, key=lambda at: guesses[at].upper)}
         bounds = [
-            bounds_from_counts(tally.looks[at], tally.selected, self.looks[at].n, self.looks[at].failure) for at in best
+            bounds_from_counts(tally.looks[at], tally.selected, self.looks[at].n, self.looks[at].failure, self._top_k)
+            for at in best
         ]
         both = Bounds(max(each.lower for each in bounds), min(each.upper for each in bounds))
-        return TallyCertificate(self._noise.two_class_radius(both, self._d), both.lower, both.upper)
+        return TallyCertificate(self._radius(both), both.lower, both.upper)
+
+    def _radius(self, bounds: Bounds) -> int | None:
+        return self._noise.two_class_radius(bounds, self._d, self._top_k)
 
     def _guess_bounds(self, tally: Tally) -> list[Bounds]:
         return [
-            _guess_bounds(counts, tally.selected, look) for look, counts in zip(self.looks, tally.looks, strict=False)
+            _guess_bounds(counts, tally.selected, look, self._top_k)
+            for look, counts in zip(self.looks, tally.looks, strict=False)
         ]
 
 
-def _guess_bounds(counts: Sequence[int], selected: int, look: Look) -> Bounds:
+def _guess_bounds(counts: Sequence[int], selected: int, look: Look, top_k: int) -> Bounds:
     """Doubles near `bounds_from_counts`, in microseconds. Prove nothing."""
-    rival = max(count for label, count in enumerate(counts) if label != selected)
-    missing = guess_lower_bound(Votes(look.n - rival, look.n, look.failure / (2 * (len(counts) - 1))))
+    others = sorted((count for label, count in enumerate(counts) if label != selected), reverse=True)
+    share = look.failure / (2 * count_upper_bounds(len(others), top_k))
+    missing = guess_lower_bound(Votes(look.n - others[top_k - 1], look.n, share))
     return Bounds(guess_lower_bound(Votes(counts[selected], look.n, look.failure / 2)), 1 - missing)
 
 
@@ -304,17 +313,19 @@ class MonotoneCache:
 
 @lru_cache(maxsize=256)
 def make_rule(
-    noise: NoiseFamily, d: int, n: int, failure: Fraction, stopping: Stopping, runner_up: bool
+    noise: NoiseFamily, d: int, n: int, failure: Fraction, stopping: Stopping, runner_up: bool, top_k: int = 1
 ) -> StoppingRule:
     """The rule for these settings; all inputs of a data set share it, and the radii that it has computed."""
     looks = stopping.plan(n, failure)
     if runner_up:
-        noise.two_class_radius(Bounds(1.0, 0.0), d)  # a noise without such certificates raises before any vote
+        noise.two_class_radius(Bounds(1.0, 0.0), d, top_k)  # a noise without such certificates raises before any vote
         if looks:
-            return StagedRunnerUpRule(noise, d, looks, _STAGING[stopping])
-        return RunnerUpRule(noise, d, failure)
+            return StagedRunnerUpRule(noise, d, looks, _STAGING[stopping], top_k)
+        return RunnerUpRule(noise, d, failure, top_k)
+    if top_k > 1:
+        noise.radius(Votes(0, n, failure), d, top_k)  # the same
     if looks:
-        return StagedRule(noise, d, looks, _STAGING[stopping])
+        return StagedRule(noise, d, looks, _STAGING[stopping], top_k)
     if stopping is Stopping.ANYTIME:
-        return AnytimeRule(noise, d, failure)
-    return OneClassRule(noise, d, n, failure)
+        return AnytimeRule(noise, d, failure, top_k)
+    return OneClassRule(noise, d, n, failure, top_k)
