@@ -89,11 +89,6 @@ COMMANDS: Final = {
 }
 
 REPRODUCE_COMMANDS: Final = {
-    "advise": CommandEntry(
-        "ellzero.cli.advise:advise_command",
-        "predict",
-        "Say which amount of noise to use: what certificates are expected to give at each, from a few votes.",
-    ),
     "bace": CommandEntry(
         "ellzero.cli.reproduce.bace:bace_command",
         "reproduce",
