@@ -83,7 +83,7 @@ def cover(noise: BaseNoise, budget: Budget, cases: list[Case], n: int, votes: in
     return coverage(cases, n, inputs, Calibration([0] * inputs, n, error, slack).rank, votes, critical)
 
 
-@pytest.mark.parametrize(("noise", "budget"), NOISES, ids=str)
+@pytest.mark.parametrize(("noise", "budget"), NOISES, ids=lambda each: getattr(each, "tag", str(each)))
 @settings(max_examples=5)
 @given(st.integers(0, 2**32), st.sampled_from([("0.2", "0.02"), ("0.35", "0.1")]), st.integers(5, 15))
 def test_the_true_class_is_in_the_set_of_the_worst_input_as_often_as_promised(
@@ -93,7 +93,7 @@ def test_the_true_class_is_in_the_set_of_the_worst_input_as_often_as_promised(
     assert cover(noise, budget, list_cases(noise, budget, Random(seed)), n, 12, *level) >= 1 - Fraction(level[0])
 
 
-@pytest.mark.parametrize(("noise", "budget"), NOISES, ids=str)
+@pytest.mark.parametrize(("noise", "budget"), NOISES, ids=lambda each: getattr(each, "tag", str(each)))
 def test_sets_for_clean_inputs_miss_it_where_inputs_are_changed(noise: BaseNoise, budget: dict[str, int]) -> None:
     """The test above would see a budget that is left out."""
     least = min(cover(noise, {}, list_cases(noise, budget, Random(seed)), 15, 12, "0.2", "0.02") for seed in range(8))
@@ -270,7 +270,7 @@ def test_bad_input_is_one_clear_line(
         call(smoother, make_inputs(3, levels=2))
 
 
-@pytest.mark.parametrize("noise", [GaussianNoise("0.5", k=1), RoundedGaussianNoise("0.9")], ids=str)
+@pytest.mark.parametrize("noise", [GaussianNoise("0.5", k=1), RoundedGaussianNoise("0.9")], ids=["gaussian", "rounded-gaussian"])
 def test_continuous_noise_has_no_sets(noise: GaussianNoise) -> None:
     with pytest.raises(InvalidInput, match="^noise must be of a family, for budgets; got '(rounded-)?gaussian'"):
         ConformalSmoother(SmoothedClassifier(Counting(8, 3), noise, 3))
