@@ -26,13 +26,12 @@ def sequence_excludes(n: int, k: int, q: Fraction, failure: Fraction) -> bool:
 
     C(2k, k)·C(2(n−k), n−k) / (4^n·C(n, k)·q^k·(1−q)^(n−k)) > 1/failure.
     """
-    if not q * n < k:
+    if not n * q < k:
         return False
-    mixture = enclose_binomial(2 * k, k).times(enclose_binomial(2 * (n - k), n - k))
-    likelihood = enclose_binomial(n, k).times(enclose(q).power(k)).times(enclose(1 - q).power(n - k)) if q else None
-    if likelihood is None:  # no vote for the class could have been cast
+    if q == 0:
         return True
-    quotient = mixture.over(likelihood)
+    mixture = enclose_binomial(2 * k, k).times(enclose_binomial(2 * (n - k), n - k))
+    quotient = mixture.over(enclose_binomial(n, k).times(enclose(q).power(k)).times(enclose(1 - q).power(n - k)))
     return quotient._replace(exponent=quotient.exponent - 2 * n).is_above(1 / failure)
 
 

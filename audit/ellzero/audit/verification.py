@@ -1,0 +1,241 @@
+"""Whether the claim of a certificate follows from its votes, derived again by a route of its own.
+
+Everything here rests on `laws`, `regions` and `tails`, which share no formula and no arithmetic with what made the
+certificate. What is not shown here: that the votes are those of the model, and that seed and settings were fixed before
+them (docs/certificates.md).
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ellzero.audit.claims import find_unit, read_budget, write_claim
+from ellzero.audit.document import (
+    MOST_BYTES,
+    CertificateDocument,
+    MalformedField,
+    StatedEntry,
+    StatedLook,
+    is_digest,
+    is_signature,
+    parse_document,
+)
+from ellzero.audit.errors import RejectedCertificate
+from ellzero.audit.laws import Law, UnknownLaw, count_columns, read_law
+from ellzero.audit.looks import is_staged, list_looks
+from ellzero.audit.regions import stays_ahead, threshold
+from ellzero.audit.tails import sequence_excludes, tail_is_at_most, tail_is_below
+from ellzero.core.canonical_json import NotCanonical, read_canonical, read_small_file, write_canonical
+
+if TYPE_CHECKING:
+    from ellzero.core.signing_keys import Ed25519PublicKey
+
+_DIGITS = 20
+
+
+@dataclass(frozen=True)
+class VerifiedCertificate:
+    """A document whose claim follows from it; ``sha256`` is of its bytes, ``signer`` the fingerprint of who signed."""
+
+    document: CertificateDocument
+    sha256: str
+    signer: str | None
+
+
+def verify_file(path: Path, public_key: "Ed25519PublicKey | None" = None) -> VerifiedCertificate:
+    """`verify_document` for the bytes of a file."""
+    try:
+        data = read_small_file(path, MOST_BYTES)
+    except OSError as error:
+        raise RejectedCertificate(str(path), f"cannot be read: {error.strerror}") from None
+    return verify_document(data, str(path), public_key)
+
+
+def verify_document(
+    data: bytes, place: str = "certificate", public_key: "Ed25519PublicKey | None" = None
+) -> VerifiedCertificate:
+    """The certificate that has these bytes. Raises `RejectedCertificate` unless its claim follows from its fields.
+
+    With a ``public_key``, it must be signed with that key. A signature that is there must be valid in any case.
+    """
+    if len(data) > MOST_BYTES:
+        raise RejectedCertificate(place, f"has more than {MOST_BYTES // 1_000_000} MB, which no certificate has")
+    try:
+        fields = read_canonical(data)
+        document = parse_document(fields)
+        signer = _check_signature(place, fields, public_key)
+        _check_votes(document)
+        _check_claim(document)
+    except (NotCanonical, MalformedField) as error:
+        raise RejectedCertificate(place, str(error)) from None
+    except UnknownLaw as error:
+        raise RejectedCertificate(place, f"does not show what it claims: its noise {error}") from None
+    except (RecursionError, MemoryError, OverflowError):
+        raise RejectedCertificate(place, "has fields too large to be verified") from None
+    except _DoesNotFollow as error:
+        raise RejectedCertificate(place, f"is false: {error}") from None
+    return VerifiedCertificate(document, hashlib.sha256(data).hexdigest(), signer)
+
+
+class _DoesNotFollow(Exception):
+    """What is false, as half a sentence."""
+
+
+def _check(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise _DoesNotFollow(otherwise)
+
+
+def _check_signature(place: str, fields: dict[str, Any], public_key: "Ed25519PublicKey | None") -> str | None:
+    """The fingerprint of the key that has signed the document; None if none has, and none had to."""
+    if "signature" not in fields and "public_key" not in fields:
+        if public_key is not None:
+            raise RejectedCertificate(place, "is not signed")
+        return None
+    if not is_digest(fields.get("public_key")) or not is_signature(fields.get("signature")):
+        raise RejectedCertificate(place, "has a signature that no certificate has")
+    from ellzero.core.signing_keys import Ed25519PublicKey, InvalidSignature, fingerprint
+
+    unsigned = write_canonical({name: value for name, value in fields.items() if name != "signature"})
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(fields["public_key"]))
+        key.verify(bytes.fromhex(fields["signature"]), unsigned)
+    except (InvalidSignature, ValueError):  # ValueError: bytes that are no key
+        raise RejectedCertificate(place, "has no valid signature: it is not as it was signed") from None
+    if public_key is not None and key != public_key:
+        signer, expected = fingerprint(key), fingerprint(public_key)
+        raise RejectedCertificate(place, f"is signed with the key {signer}, not with {expected}")
+    return fingerprint(key)
+
+
+def _check_votes(document: CertificateDocument) -> None:
+    """Whether votes, class and looks are those of one certificate."""
+    selection, counts, chosen, n = document.selection, document.counts, document.selected, document.n
+    _check(len(selection) == len(counts), "selection and counts have different numbers of classes")
+    _check(sum(selection) == document.n0, "the votes of selection are not n0")
+    _check(chosen < len(selection), "there is no such class")
+    _check(selection.index(max(selection)) == chosen, "the class is not the first with most votes in selection")
+    _check(document.top_k < len(counts), "top_k leaves out no class")
+    _check(1 <= document.drawn <= n, "counts add up to no number of votes from 1 to n")
+    _check(not document.runner_up or document.top_k == 1, "runner_up is for top_k 1")
+    _check(not document.runner_up or document.stopping != "anytime", "runner_up is not for the rule anytime")
+    looks, others = document.looks, [count for label, count in enumerate(counts) if label != chosen]
+    if is_staged(document.stopping):
+        plan = list_looks(document.stopping, n, document.failure)[: len(looks)]
+        _check([(look.n, look.failure) for look in looks] == plan, f"the looks are not those of {document.stopping}")
+        _check(looks[-1].n == document.drawn, "the last look is not at the last vote")
+        _check(looks[-1].count == counts[chosen], "the last look does not have the votes of counts")
+        _check(looks[-1].rival in (None, max(others)), "the last look does not have the votes of counts")
+        for before, after in pairwise(looks):
+            _check_growth(before, after)
+        for look in looks:
+            _check_rival(look, len(others))
+        return
+    end = document.drawn if document.stopping == "anytime" else n
+    # Votes that were not drawn are failures, and votes for the strongest other class.
+    rival = max(others) + n - document.drawn if document.runner_up else None
+    expected = (StatedLook(end, document.failure, counts[chosen], rival),)
+    _check(looks == expected, f"the looks are not those of {document.stopping}")
+    _check(document.stopping != "never" or document.drawn == n, "not all n votes were drawn")
+
+
+def _check_growth(before: StatedLook, after: StatedLook) -> None:
+    more = after.n - before.n
+    _check(0 <= after.count - before.count <= more, "the counts at the looks are not those of the same votes")
+    if before.rival is not None and after.rival is not None:
+        rest = more - (after.count - before.count)
+        _check(0 <= after.rival - before.rival <= rest, "the rivals at the looks are not those of the same votes")
+
+
+def _check_rival(look: StatedLook, others: int) -> None:
+    missing = look.n - look.count
+    _check(missing >= 0, "a look has more votes for the class than votes")
+    if look.rival is not None:
+        _check(-(-missing // others) <= look.rival <= missing, "a look has a rival that its votes do not allow")
+
+
+def _check_claim(document: CertificateDocument) -> None:
+    """Whether the claim is the one of the fields, and true of them."""
+    law, d = read_law(document.noise), document.d
+    free_and_protected = d + document.protected
+    columns = count_columns(document.noise)
+    _check(columns in (None, free_and_protected), "d is not the number of coordinates that the noise is for")
+    size = prod(document.shape)
+    _check(size == free_and_protected * document.noise.get("channels", 1), "d does not fit the shape of the input")
+    _check(document.unit == find_unit(document.noise, law), "the unit is not that of the noise")
+    budgets = [entry.budget for entry in document.certified]
+    claim = write_claim(
+        document.failure, document.selected, document.top_k, budgets, law.axes, document.unit, d, document.protected
+    )
+    read = _read_budgets(law, document)
+    _check(document.claim == claim, f"the claim is not what the fields say: {claim}")
+    for entry, (own, counts) in zip(document.certified, read, strict=True):
+        _check_budget(document, entry, own, counts)
+
+
+def _read_budgets(law: Law, document: CertificateDocument) -> list[tuple[Law, tuple[int, ...]]]:
+    """What each entry counts: changes of any kind if it is a radius, otherwise those of each kind."""
+    entries, read = document.certified, list[tuple[Law, tuple[int, ...]]]()
+    for entry in entries:
+        counts: tuple[int, ...] | None
+        if isinstance(entry.budget, int):
+            _check(len(entries) == 1, "a radius is not the only budget")
+            own, counts = law.total(), (entry.budget,)
+        else:
+            own, counts = law, read_budget(law.axes, entry.budget) if len(law.axes) > 1 else None
+        if counts is None:
+            raise _DoesNotFollow("budgets are not of the noise's kinds of change")
+        limits = [document.d if most is None else min(most, document.d) for most in own.most]
+        _check(all(map(int.__le__, counts, limits)), "a budget has more changes than there can be")
+        read.append((own, counts))
+    _check(all(before < after for (_, before), (_, after) in pairwise(read)), "budgets are not in their order")
+    return read
+
+
+def _check_budget(document: CertificateDocument, entry: StatedEntry, law: Law, counts: tuple[int, ...]) -> None:
+    if document.bounds is not None:
+        _check_bounds(document)
+        bounds = document.bounds
+        _check(stays_ahead(law, counts, bounds.lower, bounds.upper), f"the bounds do not certify {entry.budget}")
+        return
+    assert entry.threshold is not None
+    assert entry.min_count is not None
+    assert entry.look is not None
+    tau = threshold(law, counts, Fraction(1, document.top_k + 1))
+    _check(tau < 1, f"no probability certifies {entry.budget}")
+    rounded = -(-tau.numerator * 10**_DIGITS // tau.denominator)
+    _check(int(entry.threshold.replace(".", "")) == rounded, f"the threshold of {entry.budget} is another one")
+    _check(entry.look < len(document.looks), f"there is no look {entry.look}")
+    look = document.looks[entry.look]
+    shows = _find_test(document.stopping, look, tau)
+    _check(entry.min_count <= look.n and shows(entry.min_count), f"min_count of {entry.budget} votes do not certify it")
+    _check(
+        entry.min_count == 0 or not shows(entry.min_count - 1), f"min_count of {entry.budget} is not the least count"
+    )
+    _check(look.count >= entry.min_count, f"the votes do not certify {entry.budget}")
+
+
+def _find_test(stopping: str, look: StatedLook, tau: Fraction) -> Callable[[int], bool]:
+    """Whether so many votes at this look show that p exceeds τ."""
+    if stopping == "anytime":
+        return lambda count: sequence_excludes(look.n, count, tau, look.failure)
+    return lambda count: tail_is_below(look.n, count, tau, look.failure)
+
+
+def _check_bounds(document: CertificateDocument) -> None:
+    """The class at half of a look's failure, the others together at the other half."""
+    bounds, others = document.bounds, len(document.counts) - 1
+    assert bounds is not None
+    _check(max(bounds.lower_look, bounds.upper_look) < len(document.looks), "bounds are of a look that there is not")
+    lower, upper = document.looks[bounds.lower_look], document.looks[bounds.upper_look]
+    shown = bounds.lower == 0 or tail_is_at_most(lower.n, lower.count, bounds.lower, lower.failure / 2)
+    _check(shown, "the votes do not show the lower bound")
+    assert upper.rival is not None
+    share = upper.failure / (2 * others)
+    shown = bounds.upper == 1 or tail_is_at_most(upper.n, upper.n - upper.rival, 1 - bounds.upper, share)
+    _check(shown, "the votes do not show the upper bound")
