@@ -1,3 +1,4 @@
+from ellzero.audit.counted_votes import CountedVotes as CountedVotes, make_looks as make_looks
 from ellzero.audit.document import CertificateDocument as CertificateDocument, digest_input as digest_input
 from ellzero.audit.errors import RejectedCertificate as RejectedCertificate
 from ellzero.audit.verification import (
@@ -7,7 +8,6 @@ from ellzero.audit.verification import (
 )
 from ellzero.audit.writing import (
     CertifiedObjects as CertifiedObjects,
-    CountedVotes as CountedVotes,
     make_document as make_document,
     sign_document as sign_document,
 )

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from ellzero.audit.claims import StatedBudget
+from ellzero.audit.counted_votes import CountedVotes, StatedLook
 from ellzero.audit.laws import read_fraction
 from ellzero.audit.looks import STOPPING
 from ellzero.core.canonical_json import write_canonical
@@ -30,19 +31,6 @@ _VERSION = re.compile(r"[!-~]{1,100}", re.ASCII)
 
 class MalformedField(ValueError):
     """A field that no certificate has; the message continues "the document …"."""
-
-
-@dataclass(frozen=True)
-class StatedLook:
-    """``count`` of the first ``n`` votes were for the class; the bound at this look has this share of the failure.
-
-    ``rival`` is how many were for the strongest other class, where all classes are bounded.
-    """
-
-    n: int
-    failure: Fraction
-    count: int
-    rival: int | None = None
 
 
 @dataclass(frozen=True)
@@ -99,9 +87,23 @@ class CertificateDocument:
         return self.bounds is not None
 
     @property
-    def drawn(self) -> int:
-        """How many votes there were."""
-        return sum(self.counts)
+    def votes(self) -> CountedVotes:
+        """The votes, without what is claimed of them."""
+        return CountedVotes(
+            self.noise,
+            self.d,
+            self.selected,
+            self.selection,
+            self.counts,
+            self.looks,
+            self.n0,
+            self.n,
+            self.failure,
+            self.seed,
+            self.stopping,
+            self.runner_up,
+            self.top_k,
+        )
 
     def describe(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ellzero.audit.claims import find_unit, read_budget, write_claim
+from ellzero.audit.counted_votes import StatedLook, find_contradiction
 from ellzero.audit.document import (
     MOST_BYTES,
     CertificateDocument,
     MalformedField,
     StatedEntry,
-    StatedLook,
     is_digest,
     is_signature,
     parse_document,
 )
 from ellzero.audit.errors import RejectedCertificate
 from ellzero.audit.laws import Law, UnknownLaw, count_columns, read_law
-from ellzero.audit.looks import is_staged, list_looks
 from ellzero.audit.regions import stays_ahead, threshold
 from ellzero.audit.tails import sequence_excludes, tail_is_at_most, tail_is_below
 from ellzero.core.canonical_json import NotCanonical, read_canonical, read_small_file, write_canonical
@@ -69,7 +68,7 @@ def verify_document(
         fields = read_canonical(data)
         document = parse_document(fields)
         signer = _check_signature(place, fields, public_key)
-        _check_votes(document)
+        _check_no(find_contradiction(document.votes))
         _check_claim(document)
     except (NotCanonical, MalformedField) as error:
         raise RejectedCertificate(place, str(error)) from None
@@ -89,6 +88,11 @@ class _DoesNotFollow(Exception):
 def _check(condition: bool, otherwise: str) -> None:
     if not condition:
         raise _DoesNotFollow(otherwise)
+
+
+def _check_no(problem: str | None) -> None:
+    if problem is not None:
+        raise _DoesNotFollow(problem)
 
 
 def _check_signature(place: str, fields: dict[str, Any], public_key: "Ed25519PublicKey | None") -> str | None:
@@ -111,52 +115,6 @@ def _check_signature(place: str, fields: dict[str, Any], public_key: "Ed25519Pub
         signer, expected = fingerprint(key), fingerprint(public_key)
         raise RejectedCertificate(place, f"is signed with the key {signer}, not with {expected}")
     return fingerprint(key)
-
-
-def _check_votes(document: CertificateDocument) -> None:
-    """Whether votes, class and looks are those of one certificate."""
-    selection, counts, chosen, n = document.selection, document.counts, document.selected, document.n
-    _check(len(selection) == len(counts), "selection and counts have different numbers of classes")
-    _check(sum(selection) == document.n0, "the votes of selection are not n0")
-    _check(chosen < len(selection), "there is no such class")
-    _check(selection.index(max(selection)) == chosen, "the class is not the first with most votes in selection")
-    _check(document.top_k < len(counts), "top_k leaves out no class")
-    _check(1 <= document.drawn <= n, "counts add up to no number of votes from 1 to n")
-    _check(not document.runner_up or document.top_k == 1, "runner_up is for top_k 1")
-    _check(not document.runner_up or document.stopping != "anytime", "runner_up is not for the rule anytime")
-    looks, others = document.looks, [count for label, count in enumerate(counts) if label != chosen]
-    if is_staged(document.stopping):
-        plan = list_looks(document.stopping, n, document.failure)[: len(looks)]
-        _check([(look.n, look.failure) for look in looks] == plan, f"the looks are not those of {document.stopping}")
-        _check(looks[-1].n == document.drawn, "the last look is not at the last vote")
-        _check(looks[-1].count == counts[chosen], "the last look does not have the votes of counts")
-        _check(looks[-1].rival in (None, max(others)), "the last look does not have the votes of counts")
-        for before, after in pairwise(looks):
-            _check_growth(before, after)
-        for look in looks:
-            _check_rival(look, len(others))
-        return
-    end = document.drawn if document.stopping == "anytime" else n
-    # Votes that were not drawn are failures, and votes for the strongest other class.
-    rival = max(others) + n - document.drawn if document.runner_up else None
-    expected = (StatedLook(end, document.failure, counts[chosen], rival),)
-    _check(looks == expected, f"the looks are not those of {document.stopping}")
-    _check(document.stopping != "never" or document.drawn == n, "not all n votes were drawn")
-
-
-def _check_growth(before: StatedLook, after: StatedLook) -> None:
-    more = after.n - before.n
-    _check(0 <= after.count - before.count <= more, "the counts at the looks are not those of the same votes")
-    if before.rival is not None and after.rival is not None:
-        rest = more - (after.count - before.count)
-        _check(0 <= after.rival - before.rival <= rest, "the rivals at the looks are not those of the same votes")
-
-
-def _check_rival(look: StatedLook, others: int) -> None:
-    missing = look.n - look.count
-    _check(missing >= 0, "a look has more votes for the class than votes")
-    if look.rival is not None:
-        _check(-(-missing // others) <= look.rival <= missing, "a look has a rival that its votes do not allow")
 
 
 def _check_claim(document: CertificateDocument) -> None:

@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from ellzero.audit.claims import StatedBudget, find_unit, write_claim
-from ellzero.audit.document import CertificateDocument, StatedBounds, StatedEntry, StatedLook, is_digest
+from ellzero.audit.counted_votes import CountedVotes, StatedLook
+from ellzero.audit.document import CertificateDocument, StatedBounds, StatedEntry, is_digest
 from ellzero.audit.laws import UnknownLaw, read_law
-from ellzero.audit.looks import is_staged
 from ellzero.certificates.binomial_tails import SuccessProbability
 from ellzero.certificates.budget_thresholds import inverse_of_counts
 from ellzero.certificates.certified_budgets import CertifiedBudgets
@@ -30,42 +30,6 @@ if TYPE_CHECKING:
 
 _DIGITS = 20
 _PACKAGES = ("ellzero", "gmpy2", "numpy", "python-flint", "torch")
-
-
-@dataclass(frozen=True)
-class CountedVotes:
-    """The votes of one input, and how they were taken: what a certificate is made of.
-
-    ``looks`` are those that a staged rule made; for other rules there are none here.
-    """
-
-    noise: Mapping[str, Any]
-    d: int
-    selected: int
-    selection: tuple[int, ...]
-    counts: tuple[int, ...]
-    looks: tuple[StatedLook, ...]
-    n0: int
-    n: int
-    failure: Fraction
-    seed: int
-    stopping: str
-    runner_up: bool
-    top_k: int = 1
-
-    def list_looks(self) -> tuple[StatedLook, ...]:
-        """The looks of any rule: one at the end if it has none of its own. Votes that were not drawn are failures, and
-        votes for the strongest other class."""
-        if is_staged(self.stopping):
-            return (
-                self.looks
-                if self.runner_up
-                else tuple(StatedLook(each.n, each.failure, each.count) for each in self.looks)
-            )
-        drawn, count = sum(self.counts), self.counts[self.selected]
-        others = (votes for label, votes in enumerate(self.counts) if label != self.selected)
-        rival = max(others) + self.n - drawn if self.runner_up else None
-        return (StatedLook(drawn if self.stopping == "anytime" else self.n, self.failure, count, rival),)
 
 
 @dataclass(frozen=True)
@@ -100,7 +64,7 @@ def make_document(votes: CountedVotes, certified: CertifiedBudgets, objects: Cer
     except UnknownLaw:
         allowed = "a noise of a family with exact certificates, such as DiscreteNoise"
         raise InvalidInput("noise", allowed, noise.get("family")) from None
-    family, looks = _make_family(noise), votes.list_looks()
+    family, looks = _make_family(noise), votes.looks
     budgets: list[StatedBudget] = [certified] if isinstance(certified, int) else [dict(each) for each in certified]  # type: ignore[arg-type]
     bounds = _find_bounds(looks, len(votes.counts) - 1) if votes.runner_up else None
     entries = tuple(

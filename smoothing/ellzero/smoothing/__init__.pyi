@@ -1,4 +1,5 @@
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
+from ellzero.smoothing.documents import make_certificate as make_certificate, write_certificate as write_certificate
 from ellzero.smoothing.errors import UnreachableRadiusWarning as UnreachableRadiusWarning
 from ellzero.smoothing.noise.composed import (
     GroupedNoise as GroupedNoise,
