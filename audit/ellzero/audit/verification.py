@@ -126,11 +126,11 @@ def _check_claim(document: CertificateDocument) -> None:
     size = prod(document.shape)
     _check(size == free_and_protected * document.noise.get("channels", 1), "d does not fit the shape of the input")
     _check(document.unit == find_unit(document.noise, law), "the unit is not that of the noise")
+    read = _read_budgets(law, document)
     budgets = [entry.budget for entry in document.certified]
     claim = write_claim(
         document.failure, document.selected, document.top_k, budgets, law.axes, document.unit, d, document.protected
     )
-    read = _read_budgets(law, document)
     _check(document.claim == claim, f"the claim is not what the fields say: {claim}")
     for entry, (own, counts) in zip(document.certified, read, strict=True):
         _check_budget(document, entry, own, counts)
