@@ -76,6 +76,11 @@ COMMANDS: Final = {
         "trees",
         "Train trees and forests on bits or molecules, and certify them exactly.",
     ),
+    "verify": CommandEntry(
+        "ellzero.cli.verify:verify_command",
+        None,
+        "Derive a certificate again from its votes, or every radius of a run, without the engine that made it.",
+    ),
 }
 
 REPRODUCE_COMMANDS: Final = {
