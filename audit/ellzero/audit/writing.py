@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ellzero.audit.claims import StatedBudget, find_unit, write_claim
 from ellzero.audit.counted_votes import CountedVotes, StatedLook
 from ellzero.audit.document import CertificateDocument, StatedBounds, StatedEntry, is_digest
-from ellzero.audit.laws import UnknownLaw, read_law
+from ellzero.audit.laws import Law, UnknownLaw, read_law
 from ellzero.certificates.binomial_tails import SuccessProbability
 from ellzero.certificates.budget_thresholds import inverse_of_counts
 from ellzero.certificates.certified_budgets import CertifiedBudgets
@@ -59,11 +59,7 @@ def make_document(votes: CountedVotes, certified: CertifiedBudgets, objects: Cer
     if certified is None or certified == ():
         raise InvalidInput("result", "one that certifies something; an abstention claims nothing", "an abstention")
     noise = dict(votes.noise)
-    try:
-        law = read_law(noise)
-    except UnknownLaw:
-        allowed = "a noise of a family with exact certificates, such as DiscreteNoise"
-        raise InvalidInput("noise", allowed, noise.get("family")) from None
+    law = read_noise_law(noise)
     family, looks = _make_family(noise), votes.looks
     budgets: list[StatedBudget] = [certified] if isinstance(certified, int) else [dict(each) for each in certified]  # type: ignore[arg-type]
     bounds = _find_bounds(looks, len(votes.counts) - 1) if votes.runner_up else None
@@ -93,6 +89,15 @@ def make_document(votes: CountedVotes, certified: CertifiedBudgets, objects: Cer
         versions=_list_versions(),
         **vars(objects),
     )
+
+
+def read_noise_law(noise: Mapping[str, Any]) -> Law:
+    """What verification takes a noise to be. Raises `InvalidInput` for those without exact certificates."""
+    try:
+        return read_law(dict(noise))
+    except UnknownLaw:
+        allowed = "of a family with exact certificates, such as discrete"
+        raise InvalidInput("noise", allowed, noise.get("family")) from None
 
 
 def sign_document(document: CertificateDocument, key: "Ed25519PrivateKey") -> bytes:

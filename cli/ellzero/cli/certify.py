@@ -3,9 +3,11 @@
 import secrets
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ellzero.audit.writing import read_noise_law
 from ellzero.cli.certificate_options import VOTES
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
 from ellzero.cli.parameters import Command, IntegerRange, placement_options
@@ -18,6 +20,7 @@ from ellzero.core.text import count_noun
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, SavedModel, find_model, load_model
+from ellzero.smoothing.runs.certificate_files import CERTIFICATES, write_certificates
 from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, votes_per_second
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.reach import explain_unreachable
@@ -68,6 +71,17 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
     "--out", required=True, metavar="URI", help="Where results are written: a directory, or s3://bucket/prefix."
 )
 @click.option("--overwrite", is_flag=True, help="Remove the results of another run from --out first.")
+@click.option(
+    "--certificates",
+    is_flag=True,
+    help="Also write a document of each certificate, which `ellzero verify` checks: OUT/certificates/000000000.json.",
+)
+@click.option(
+    "--sign",
+    "key",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --certificates: sign them with the Ed25519 private key in this PEM file.",
+)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @click.option(
     "--batch-size", type=IntegerRange(min=1), help="Samples per batch; by default chosen for the model and the device."
@@ -96,6 +110,8 @@ def certify_command(
     shuffle: int | None,
     out: str,
     overwrite: bool,
+    certificates: bool,
+    key: Path | None,
     device: str,
     batch_size: int | None,
     autocast: str | None,
@@ -112,6 +128,9 @@ def certify_command(
     classifier does not change. Inputs with a result are skipped, so the same command resumes a run that was stopped or
     killed. The noise is the one the model was trained with, unless options say otherwise.
     """
+    if key is not None and not certificates:
+        raise click.UsageError("--sign is of documents: give --certificates too")
+    private_key = None if key is None else _read_key(key)
     place = Placement.of(executor, address, workers)
     place.check_shared("out", out)
     path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
@@ -124,6 +143,8 @@ def certify_command(
     loaded = source.load()
     description = noise.description(card.noise, loaded)
     check_fit(card, loaded, int(description["levels"]), data.uri)
+    if certificates:
+        read_noise_law(description)
     if not place.is_cluster:
         find_device(device)
     store = ResultStore(out)
@@ -155,12 +176,28 @@ def certify_command(
     missing = sum(map(len, chunks))
     if not missing:
         click.echo(f"{store.uri}: all {count_noun(inputs, 'input')} are certified already")
+        if certificates:
+            _write_certificates(store, loaded, saved, private_key)
         return
     seconds = missing * (run.settings.n0 + run.settings.n) / votes_per_second(trial, loaded)
     unreachable = explain_unreachable(trial.noise, run.settings, trial.num_classes)
     if unreachable is not None:
         notify(unreachable)
     _certify(run, store, chunks, seconds, place, cores, saved, loaded)
+    if certificates:
+        _write_certificates(store, loaded, saved, private_key)
+    click.echo(f"next: ellzero report {store.uri}")
+
+
+def _read_key(path: Path) -> Any:
+    from ellzero.core.signing_keys import read_private_key
+
+    return read_private_key(path)
+
+
+def _write_certificates(store: ResultStore, data: DataSet, saved: SavedModel, key: Any) -> None:
+    written = write_certificates(store, data, saved.digest, key)
+    click.echo(f"{store.uri}/{CERTIFICATES}: {count_noun(written, 'document')}; check one with ellzero verify")
 
 
 def _certify(
@@ -195,4 +232,3 @@ def _certify(
     click.echo(
         f"{store.uri}: {count_noun(done, 'input')} certified, {drawn / (done * settings.n):.0%} of their votes drawn"
     )
-    click.echo(f"next: ellzero report {store.uri}")

@@ -26,6 +26,11 @@ COMMANDS: Final = {
         "cluster",
         "List, read and stop the jobs that `ellzero submit` started on a Ray cluster.",
     ),
+    "judge": CommandEntry(
+        "ellzero.cli.judge:judge_command",
+        None,
+        "Judge the certified radii of others by exact certificates of the same votes or probabilities.",
+    ),
     "plan": CommandEntry(
         "ellzero.cli.plan:plan_command",
         None,

@@ -1,8 +1,9 @@
 """The votes of a run's rows, as certificates have them. Needs no torch."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from ellzero.audit import CountedVotes, make_looks
 from ellzero.audit.counted_votes import StatedLook
@@ -10,7 +11,8 @@ from ellzero.core.errors import BadResults
 from ellzero.smoothing.runs.result_store import ResultStore
 
 
-class CountedRow(NamedTuple):
+@dataclass(frozen=True)
+class CountedRow:
     """An input's votes, and what is stated of them."""
 
     index: int
