@@ -72,7 +72,10 @@ def count_changes(
 
 
 def measure_l2(sigma: Fraction) -> tuple[RadiusOf, Callable[[Fraction], Fraction]]:
-    """ℓ2 radii of Gaussian noise: every change of a smaller norm is covered, in claims as in the exact certificate."""
+    """ℓ2 radii of Gaussian noise: every change of a smaller norm is covered, in claims as in the exact certificate.
+
+    A claimed radius means the double that is nearest to what is written, since it was one.
+    """
 
     @cache
     def exact(evidence: Fraction | Votes) -> Fraction | None:
@@ -82,7 +85,7 @@ def measure_l2(sigma: Fraction) -> tuple[RadiusOf, Callable[[Fraction], Fraction
             return None
         return Fraction(10) ** 300 if radius == float("inf") else Fraction(radius)
 
-    return exact, lambda radius: radius
+    return exact, lambda radius: Fraction(float(radius))
 
 
 def judge(
