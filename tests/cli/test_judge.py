@@ -56,16 +56,18 @@ def test_sound_files_have_exit_code_0(ellzero: Ellzero, tmp_path: Path) -> None:
 
 def test_gaussian_files_are_judged_in_l2(ellzero: Ellzero, tmp_path: Path) -> None:
     """Rounded to three digits, as published files have it: a radius may be rounded up."""
-    exact = gaussian_l2_radius("0.5", lower_bound(Votes(990, 1_000, "0.001")))
-    assert exact is not None
-    radii = [exact - 0.0005, 0.5, exact + 0.0005, exact + 0.1]
-    rows = [f"{index}\t1\t1\t{radius:.3f}\t1\t0\t990" for index, radius in enumerate(radii)]
+    bounds = {
+        count: gaussian_l2_radius("0.5", lower_bound(Votes(count, 1_000, "0.001"))) or 0 for count in range(900, 990)
+    }
+    count, exact = next((count, exact) for count, exact in bounds.items() if float(f"{exact:.3f}") > exact)
+    radii = [exact - 0.0006, 0.3, exact, exact + 0.1]
+    rows = [f"{index}\t1\t1\t{radius:.3f}\t1\t0\t{count}" for index, radius in enumerate(radii)]
     code, out, _ = ellzero(f"judge {write(tmp_path, rows)} --sigma 0.5 --n 1000")
     lines = out.splitlines()
     assert code == 1
     assert [line.split(",")[0] for line in lines[1:3]] == [
-        f"idx 2: claims {exact + 0.0005:.3f}",
-        f"idx 3: claims {exact + 0.1:.3f}",
+        f"idx 2: claims {float(f'{exact:.3f}')}",
+        f"idx 3: claims {float(f'{exact + 0.1:.3f}')}",
     ]
     assert [line.split()[0] for line in lines[3:8]] == ["1", "1", "2", "0", "0"]
     rounded = "of those not proved, 1 by no more than the rounding of their last digit"
