@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from oracles.certificates import RULES, certify_votes, draw_certificate, family_of
 
 from ellzero.audit import (
@@ -24,13 +25,34 @@ from ellzero.audit import (
     verify_file,
 )
 from ellzero.audit.claims import write_claim
+from ellzero.audit.document import StatedEntry
 from ellzero.audit.laws import UnknownLaw, read_law
-from ellzero.certificates import plan_looks
+from ellzero.certificates import plan_looks, rho_inverse
+from ellzero.certificates.families import Total
 from ellzero.certificates.looks import LAST_SHARE
 from ellzero.core.signing_keys import fingerprint
 
 KEY, OTHER = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 MUTANTS_OF_ONE = 40
+JUNK = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2**70,
+    "",
+    "1/2",
+    "1/0",
+    "é",
+    [],
+    {},
+    [1],
+    [None],
+    {"a": 1},
+    {"family": "mask", "m": "1/2"},
+]
+KEYS = ("levels", "unit", "channels", "length", "columns", "base", "members", "rival", "look", "protected")
 
 
 def verify(data: bytes) -> VerifiedCertificate | None:
@@ -56,14 +78,51 @@ def test_true_certificates_of_any_noise_and_rule_are_accepted(seed: int) -> None
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=100)
-def test_one_change_more_than_the_engine_certifies_is_refused(seed: int) -> None:
+def test_one_change_more_than_the_engine_certifies_is_refused_whatever_else_is_said(seed: int) -> None:
     """The route of verification gives exactly the radius of the engine: nothing beyond it passes."""
     document = draw_certificate(Random(seed))
-    (entry, *more) = document.certified
-    if isinstance(entry.budget, int) and not more and document.bounds is not None and entry.budget < document.d:
-        fields = document.describe()
-        fields["certified"][0]["budget"] += 1
-        assert verify(write(restate(fields))) is None
+    entry, radius = document.certified[0], document.certified[0].budget
+    assume(isinstance(radius, int) and radius < document.d)
+    assert isinstance(radius, int)
+    forged = [replace(entry, budget=radius + 1)]
+    if document.bounds is None:
+        family = family_of(document.noise)
+        counted = family if len(family.axes) == 1 else Total(family)
+        assume(counted.most[0] is None or radius < counted.most[0])
+        tau = rho_inverse(counted, radius + 1, Fraction(1, document.top_k + 1))
+        rounded = -(-tau.numerator * 10**20 // tau.denominator)
+        true = f"{rounded // 10**20}.{rounded % 10**20:020d}"
+        forged = [
+            StatedEntry(radius + 1, threshold, count, place)
+            for threshold in (true, entry.threshold)
+            for place, look in enumerate(document.looks)
+            for count in {look.count, max(look.count - 1, 0), 0, entry.min_count}
+        ]
+    for each in forged:
+        fields = replace(document, certified=(each,)).describe()
+        assert verify(write(restate(fields))) is None, fields
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=60)
+def test_one_vote_less_than_min_count_is_refused(seed: int) -> None:
+    document = draw_certificate(Random(seed))
+    assume(document.bounds is None and document.stopping in ("settled", "anytime"))
+    entry = document.certified[0]
+    assert entry.min_count is not None
+    for count, accepted in ((entry.min_count, True), (entry.min_count - 1, False)):
+        if count < 0 or (count == document.looks[0].count and not accepted):
+            continue
+        counts = list(document.counts)
+        chosen = document.selected
+        other = 1 if chosen == 0 else 0
+        moved = counts[chosen] - count
+        counts[chosen], counts[other] = count, counts[other] + moved
+        if document.stopping == "settled" and counts[other] < 0:
+            continue
+        look = replace(document.looks[0], count=count)
+        changed = replace(document, counts=tuple(counts), looks=(look,), certified=(entry,))
+        assert (verify(write(restate(changed.describe()))) is not None) is accepted
 
 
 def restate(fields: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +148,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def change(random: Random, value: Any) -> Any:
     """Another value, mostly of the same type and near."""
     if random.random() < 0.05:
-        return random.choice([None, True, 0, -1, 2**70, "", "1/2", [], {}, [1], {"a": 1}])
+        return copy.deepcopy(random.choice(JUNK))
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -130,6 +189,8 @@ def mutate(random: Random, fields: dict[str, Any]) -> dict[str, Any]:
         for key in path:
             inner = inner[key]
         inner[last] = change(random, inner[last])
+        if isinstance(inner, dict) and random.random() < 0.05:
+            inner[random.choice(KEYS)] = copy.deepcopy(random.choice(JUNK))
     return fields
 
 

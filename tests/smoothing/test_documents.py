@@ -82,7 +82,7 @@ def test_the_digest_of_an_input_is_that_of_its_shape_and_levels_whatever_their_t
         assert digest_levels(x) == expected
     classifier = SmoothedClassifier(Counting(8, 3), DiscreteNoise(1, "0.9"), 3, feed="levels")
     result = classifier.certify(X, 50, 2_000, "0.01", seed=7)
-    inputs = [X, X.numpy().astype(np.uint8), X.double(), X.tolist(), X.bool()]
+    inputs: list[Any] = [X, X.numpy().astype(np.uint8), X.double(), X.tolist(), X.bool()]
     assert len({make_certificate(result, MODEL, x).input_sha256 for x in inputs}) == 1
     assert make_certificate(result, MODEL, X.flip(0)).input_sha256 != make_certificate(result, MODEL, X).input_sha256
 

@@ -21,7 +21,7 @@ FORMAT: Final = 1
 # Part of what is signed, so that no other document signed with the same key passes for a certificate.
 KIND: Final = "ellzero certificate"
 MOST_BYTES: Final = 2_000_000
-_MOST_VOTES, _MOST_D, _MOST_CLASSES, _MOST_BUDGETS = 10**8, 2**31 - 1, 100_000, 10_000
+_MOST_VOTES, _MOST_D, _MOST_CLASSES, _MOST_BUDGETS = 10**8, 2**31 - 1, 100_000, 1_000
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 _DECIMAL = re.compile(r"[01]\.[0-9]{20}", re.ASCII)

@@ -18,6 +18,7 @@ Way: TypeAlias = tuple[tuple[Outcomes, int], ...]
 """One way to spend a budget: outcomes, and how many coordinates show them."""
 
 MOST_WAYS = 100_000
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)  # of a part: it stands in the claim, which it must not change
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)  # no exponents, which could exhaust memory
 _MOST_LEVELS = 2**31 - 1
 _MOST_K = 10**8
@@ -67,8 +68,7 @@ def read_law(description: object, depth: int = 0) -> Law:
     fields = description.keys() - {"family"}
     if fields - optional != set(needed):
         raise UnknownLaw(f"of the family {description['family']} has exactly the parameters {', '.join(needed)}")
-    levels = description.get("levels")
-    if levels is not None and not _is_integer(levels, 2, _MOST_LEVELS):
+    if "levels" in description and not _is_integer(description["levels"], 2, _MOST_LEVELS):
         raise UnknownLaw("has no such number of levels")
     return read(description, depth)
 
@@ -89,6 +89,8 @@ def _discrete(description: Mapping[str, Any], depth: int) -> Law:
     unit, channels = description.get("unit", "coordinate"), description.get("channels", 1)
     if unit not in ("coordinate", "pixel") or not _is_integer(channels, 1, 64) or (unit != "pixel" and channels != 1):
         raise UnknownLaw("has no such unit")
+    if depth and unit == "pixel":
+        raise UnknownLaw("has a part whose unit is not a coordinate")
     if "levels" in description and description["levels"] ** channels != k + 1:
         raise UnknownLaw("has a K that is not the number of its values minus one")
     beta = (1 - alpha) / k
@@ -121,8 +123,7 @@ def _mask(description: Mapping[str, Any], depth: int) -> Law:
 
 
 def _deletion(description: Mapping[str, Any], depth: int) -> Law:
-    length = description.get("length")
-    if length is not None and not _is_integer(length, 1, _MOST_D):
+    if "length" in description and not _is_integer(description["length"], 1, _MOST_D):
         raise UnknownLaw("has no such length")
     hidden = _hide(_read_probability(description, "m"))
     return Law(("edit",), (None,), lambda counts: iter((((hidden, counts[0]),),)), by_edits=True)
@@ -168,8 +169,9 @@ def _hierarchical(description: Mapping[str, Any], depth: int) -> Law:
 
 
 def _total(description: Mapping[str, Any], depth: int) -> Law:
+    base = read_law(description["base"], depth + 1)
     _check_same_levels(description, [description["base"]])
-    return read_law(description["base"], depth + 1).total()
+    return base.total()
 
 
 def _joint(description: Mapping[str, Any], depth: int) -> Law:
@@ -312,7 +314,7 @@ def _is_integer(value: object, low: int, high: int) -> bool:
 
 
 def _is_name(name: object) -> bool:
-    return isinstance(name, str) and 0 < len(name) < 100 and name.isprintable() and not set(".,=:") & set(name)
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def _without_columns(member: object) -> dict[str, Any]:

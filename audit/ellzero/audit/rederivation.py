@@ -71,7 +71,7 @@ class RadiusDerivation:
         if upper is None:
             return True
         share = 2 * (len(votes.counts) - 1)
-        return upper <= 1 and any(
+        return 0 <= upper <= 1 and any(
             look.rival is not None and self._shown(look.n, look.n - look.rival, 1 - upper, look.failure / share, False)
             for look in votes.looks
         )

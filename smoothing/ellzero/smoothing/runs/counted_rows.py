@@ -7,7 +7,9 @@ from typing import Any
 
 from ellzero.audit import CountedVotes, make_looks
 from ellzero.audit.counted_votes import StatedLook
+from ellzero.audit.looks import STOPPING
 from ellzero.core.errors import BadResults
+from ellzero.core.numbers import read_failure
 from ellzero.smoothing.runs.result_store import ResultStore
 
 
@@ -40,7 +42,9 @@ def read_rows(store: ResultStore) -> Iterator[CountedRow]:
 
 
 def _read_row(run: Mapping[str, Any], row: Mapping[str, Any]) -> CountedRow:
-    failure, stopping, runner_up = Fraction(run["failure"]), str(run["stopping"]), bool(run["runner_up"])
+    failure, stopping, runner_up = read_failure(run["failure"]), str(run["stopping"]), bool(run["runner_up"])
+    if stopping not in STOPPING:
+        raise ValueError(stopping)
     counts, selection, selected, n = tuple(row["counts"]), tuple(row["selection"]), row["selected"], int(run["n"])
     rivals = row["look_rivals"] or [None] * len(row["looks"] or ())
     # A run lists its looks with their shares; those that are not there are not those of the rule, which shows later.
