@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import Ellzero, check_mistake
 from oracles.certificates import draw_certificate
+from s3_server import S3Place
 from smoothing.run_files import model_and_data
 
-from ellzero.audit import verify_file
+from ellzero.audit import verify_document, verify_file
 from ellzero.core.signing_keys import create_key, fingerprint, public_path, read_private_key
+from ellzero.core.storage import Folder
 from ellzero.smoothing.runs.result_store import ResultStore
 
 
@@ -93,6 +95,29 @@ def test_documents_of_a_finished_run_are_written_by_the_same_command(
     assert all(verify_file(path) for path in (out / "certificates").iterdir())
 
 
+def test_documents_of_an_earlier_run_do_not_stay(ellzero: Ellzero, files: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    certify(ellzero, files, out, "--certificates")
+    assert any((out / "certificates").iterdir())
+    (out / "certificates" / "mine.txt").touch()
+    certify(ellzero, files, out, "--overwrite")
+    assert [path.name for path in (out / "certificates").iterdir()] == ["mine.txt"]
+
+
+def test_runs_on_an_object_store_have_documents_and_are_verified(
+    ellzero: Ellzero, files: tuple[Path, Path], s3_place: S3Place
+) -> None:
+    uri = s3_place()
+    model, data = files
+    line = f"certify --model {model} --data {data} --n 600 --limit 3 --seed 3 --executor local --certificates"
+    assert ellzero(f"{line} --out '{uri}'").code == 0
+    assert ellzero(f"verify '{uri}'").code == 0
+    folder = Folder(uri.replace("?", "/certificates?"))
+    assert folder.files()
+    for name in folder.files():
+        verify_document(folder.read(name))
+
+
 @pytest.mark.parametrize(
     "options", ["--stopping staged", "--stopping hasty --runner-up", "--runner-up --stopping never"]
 )
@@ -135,7 +160,7 @@ def test_files_that_are_no_certificates_are_one_line_and_exit_code_1(ellzero: El
 def test_mistakes_are_one_line(ellzero: Ellzero, files: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     path.write_bytes(draw_certificate(Random(1)).encode())
-    check_mistake(ellzero("verify none.json"), "Invalid value for 'CERTIFICATE|RESULTS'")
+    check_mistake(ellzero("verify none.json"), "there is no file or folder none.json")
     check_mistake(ellzero(f"verify {path} --model demo-digits"), "give --model and --input together")
     check_mistake(
         ellzero(f"verify {tmp_path} --model m --input x"), "--public-key, --model and --input are for a single"

@@ -20,7 +20,7 @@ from ellzero.core.text import count_noun
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, SavedModel, find_model, load_model
-from ellzero.smoothing.runs.certificate_files import CERTIFICATES, write_certificates
+from ellzero.smoothing.runs.certificate_files import CERTIFICATES, remove_certificates, write_certificates
 from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, votes_per_second
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.reach import explain_unreachable
@@ -170,6 +170,7 @@ def certify_command(
     trial.task(loaded.inputs([0])[0], run.settings)
     if overwrite:
         store.clear()
+        remove_certificates(store)
     store.begin(run.manifest(card, loaded))
     store.write_source(source)
     chunks = split_chunks(set(range(inputs)) - store.present())

@@ -22,7 +22,7 @@ _SECONDS_A_ROW = 1e-3
 
 
 @click.command("verify", cls=Command)
-@click.argument("place", metavar="CERTIFICATE|RESULTS", type=click.Path(exists=True, path_type=Path))
+@click.argument("place", metavar="CERTIFICATE|RESULTS")
 @click.option(
     "--public-key",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -46,12 +46,12 @@ _SECONDS_A_ROW = 1e-3
     help="A module:function that may build networks. Its code is executed.",
 )
 def verify_command(
-    place: Path, public_key: Path | None, model: str | None, models: Path, x: Path | None, allowed: tuple[str, ...]
+    place: str, public_key: Path | None, model: str | None, models: Path, x: Path | None, allowed: tuple[str, ...]
 ) -> None:
     """Derive a certificate again from its votes, or every radius of a run, without the engine that made it.
 
     CERTIFICATE is a document of `ellzero certify --certificates` or `write_certificate`; RESULTS a folder of `ellzero
-    certify`. The last line is the verdict; the exit code is 1 if anything is false.
+    certify`, or its s3:// URI. The last line is the verdict; the exit code is 1 if anything is false.
 
     It shows that the claim follows from the votes. It does not show that the votes are those of the model (--model and
     --input draw them again), nor that the seed and the settings were fixed before the votes: who tries many seeds and
@@ -59,13 +59,16 @@ def verify_command(
     """
     if (model is None) is not (x is None):
         raise click.UsageError("give --model and --input together")
-    if place.is_dir():
+    path = Path(place)
+    if "://" in place or path.is_dir():
         if public_key is not None or model is not None:
             raise click.UsageError("--public-key, --model and --input are for a single certificate")
-        _verify_run(str(place))
+        _verify_run(place)
         return
+    if not path.exists():
+        raise click.UsageError(f"there is no file or folder {escape_line(place)}")
     try:
-        verified = verify_file(place, None if public_key is None else _read_key(public_key))
+        verified = verify_file(path, None if public_key is None else _read_key(public_key))
     except RejectedCertificate as rejected:
         click.echo(f"NOT VERIFIED: {rejected}")
         sys.exit(1)
@@ -73,7 +76,7 @@ def verify_command(
     if model is not None and x is not None:
         differences = _redraw(verified.document, model, models, x, allowed)
         if differences:
-            click.echo(f"NOT VERIFIED: {escape_line(str(place))}: {'; '.join(differences)}")
+            click.echo(f"NOT VERIFIED: {escape_line(place)}: {'; '.join(differences)}")
             sys.exit(1)
         drawn = ", and so do its votes when they are drawn again"
     signer = "not signed" if verified.signer is None else f"signed with the key {verified.signer}"

@@ -1,5 +1,6 @@
 """The certificates of a run as documents, one for each input, beside its results."""
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from ellzero.audit import CertifiedObjects, make_document, sign_document
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 CERTIFICATES: Final = "certificates"
 """The folder within that of the results."""
+_NAME = re.compile(r"[0-9]{9}\.json", re.ASCII)
 
 
 def write_certificates(
@@ -23,9 +25,11 @@ def write_certificates(
 ) -> int:
     """Write a document for each input of a run that has a certificate, and return how many. Abstentions have none.
 
-    The files are named by the place of their input in the data set: ``certificates/000000007.json``.
+    The files are named by the place of their input in the data set: ``certificates/000000007.json``. Those of an
+    earlier run are removed.
     """
-    folder, written = Folder(f"{store.folder.location}/{CERTIFICATES}"), 0
+    remove_certificates(store)
+    folder, written = _find_folder(store), 0
     folder.prepare()
     for row in read_rows(store):
         if row.radius is None:
@@ -37,3 +41,14 @@ def write_certificates(
         folder.write(f"{row.index:09d}.json", document.encode() if key is None else sign_document(document, key))
         written += 1
     return written
+
+
+def remove_certificates(store: ResultStore) -> None:
+    """Remove the documents of a run, and no other file."""
+    folder = _find_folder(store)
+    folder.remove([name for name in folder.files() if _NAME.fullmatch(name)])
+
+
+def _find_folder(store: ResultStore) -> Folder:
+    place, mark, options = store.folder.location.partition("?")  # of an object store
+    return Folder(f"{place}/{CERTIFICATES}{mark}{options}")
