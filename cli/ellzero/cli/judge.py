@@ -65,7 +65,7 @@ def judge_command(
     channels: int,
     as_json: bool,
 ) -> None:
-    """Judge the certified radii in FILE by exact certificates of the same evidence.
+    """Judge the certified radii of others by exact certificates of the same votes or probabilities.
 
     FILE is TSV, CSV or Parquet with a header: a column radius, and if there are any idx, predict (-1 abstains), count
     (also counts, nA), n, and p (also pA, pABar, p_lower, lower_bound), a lower bound that is taken at its word. Other
