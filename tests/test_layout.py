@@ -8,7 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
-ROOMS = ("core", "certificates", "tables", "precompute", "smoothing", "trees", "experiments", "serve", "client", "cli")
+ROOMS = (
+    "core",
+    "certificates",
+    "audit",
+    "tables",
+    "precompute",
+    "smoothing",
+    "trees",
+    "experiments",
+    "serve",
+    "client",
+    "cli",
+)
 
 
 def test_every_test_file_mirrors_a_module_or_is_listed_with_its_reason() -> None:

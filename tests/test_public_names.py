@@ -9,7 +9,18 @@ import pytest
 
 
 @pytest.fixture(
-    params=["certificates", "client", "core", "experiments", "precompute", "serve", "smoothing", "tables", "trees"]
+    params=[
+        "audit",
+        "certificates",
+        "client",
+        "core",
+        "experiments",
+        "precompute",
+        "serve",
+        "smoothing",
+        "tables",
+        "trees",
+    ]
 )
 def part(request: pytest.FixtureRequest) -> object:
     return import_module(f"ellzero.{request.param}")

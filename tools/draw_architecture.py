@@ -19,6 +19,7 @@ ROOMS = {
     "tables": 1,
     "smoothing": 2,
     "trees": 3,
+    "audit": 2,
     "certificates": 1,
     "core": 2,
 }

@@ -413,6 +413,10 @@ def test_sequences_of_different_lengths_with_a_mask_token_and_protected_ends(ell
     assert sum(right) > 20  # at most 3: 3/2 − 0.8^3 < 1 < 3/2 − 0.8^4
     assert max(right) == 3
     assert "hidden with probability 0.8, d = 4 to 11;" in ellzero(f"report {out}").out
+    line = f"certify --model {model} --data {data} --n 2000 --seed 1 --executor local --out {out} --certificates"
+    assert "20 documents" in ellzero(line).out
+    assert ellzero(f"verify {out}").code == 0
+    assert all(ellzero(f"verify {document}").code == 0 for document in sorted((out / "certificates").iterdir())[:3])
     wrong = ellzero(f"certify --model {model} --data {data} --noise deletion --m 0.8 --mask-token 1 --out {out}-2")
     assert wrong.code == 2
     assert "--mask-token is for mask and ablation noise, and this is deletion" in wrong.err

@@ -10,7 +10,7 @@ from command_line import Ellzero, check_mistake
         ("raduis", "no command 'raduis'. Did you mean radius?"),
         ("threshold", "no command 'threshold'. Did you mean thresholds?"),
         ("table", "no command 'table'. Did you mean tables?"),
-        ("nonsense", "no command 'nonsense'. There are advise, certify, jobs, plan, plot, precompute, radius,"),
+        ("nonsense", "no command 'nonsense'. There are advise, certify, conformal, jobs, judge, plan, plot,"),
         ("tables expot", "no command 'expot'. Did you mean export?"),
         ("tables lok", "no command 'lok'. There are compact, export, import, info, show, sign, verify."),
         ("tables lookup", "no command 'lookup'. Use `ellzero radius --table TABLE --p P --k K --alpha α --d D`."),

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-ROOMS = ("core", "tables", "precompute", "smoothing", "trees", "client")
+ROOMS = ("core", "audit", "tables", "precompute", "smoothing", "trees", "client")
 CODE = """
 import importlib, json, sys
 sys.modules["torch"] = None  # importing it would fail

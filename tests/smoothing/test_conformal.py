@@ -270,7 +270,7 @@ def test_bad_input_is_one_clear_line(
         call(smoother, make_inputs(3, levels=2))
 
 
-@pytest.mark.parametrize("noise", [GaussianNoise("0.5", k=1), RoundedGaussianNoise("0.9")], ids=["gaussian", "rounded-gaussian"])
+@pytest.mark.parametrize("noise", [GaussianNoise("0.5", k=1), RoundedGaussianNoise("0.9")], ids=["gaussian", "rounded"])
 def test_continuous_noise_has_no_sets(noise: GaussianNoise) -> None:
     with pytest.raises(InvalidInput, match="^noise must be of a family, for budgets; got '(rounded-)?gaussian'"):
         ConformalSmoother(SmoothedClassifier(Counting(8, 3), noise, 3))

@@ -12,6 +12,7 @@ from oracles.tables import alter_row, exact_slice, rows_from
 
 from ellzero.certificates import Discrete
 from ellzero.core.errors import InvalidInput
+from ellzero.core.signing_keys import fingerprint
 from ellzero.tables import (
     ColumnSlice,
     DamagedShard,
@@ -26,7 +27,6 @@ from ellzero.tables import (
     sign_report,
     verify,
 )
-from ellzero.tables.signing_keys import fingerprint
 from ellzero.tables.store import digest_of
 
 BYTES, BITS = Discrete(255, "1/10"), Discrete(1, "4/5")
@@ -261,7 +261,7 @@ def test_other_bytes_are_refused_in_one_line(path: Path, rewrite: Callable[[byte
     [
         ({"format": 2}, "is not of format 1, which is the one that this ellzero reads"),
         ({"format": True}, "is not of format 1"),
-        ({"format": 1.0}, "is not of format 1"),
+        ({"format": 1.0}, "has a number that is no integer: 1.0"),
         ({"kind": "paper"}, "is not of the kind"),
         (
             {"more": 1},

@@ -3,9 +3,11 @@
 import secrets
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ellzero.audit.writing import read_noise_law
 from ellzero.certificates.certified_budgets import MAX_TOP_K
 from ellzero.cli.certificate_options import VOTES
 from ellzero.cli.data_options import DataOptions, NoiseOptions, data_options, factory_option, noise_options
@@ -20,6 +22,7 @@ from ellzero.core.text import count_noun
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import DEMO_MODELS, SavedModel, find_model, load_model
+from ellzero.smoothing.runs.certificate_files import CERTIFICATES, remove_certificates, write_certificates
 from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, votes_per_second
 from ellzero.smoothing.runs.model_function import CalledModel, ModelFunction
 from ellzero.smoothing.runs.result_store import ResultStore
@@ -86,6 +89,17 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
     "--out", required=True, metavar="URI", help="Where results are written: a directory, or s3://bucket/prefix."
 )
 @click.option("--overwrite", is_flag=True, help="Remove the results of another run from --out first.")
+@click.option(
+    "--certificates",
+    is_flag=True,
+    help="Also write a document of each certificate, which `ellzero verify` checks: OUT/certificates/000000000.json.",
+)
+@click.option(
+    "--sign",
+    "key",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --certificates: sign them with the Ed25519 private key in this PEM file.",
+)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:0.")
 @click.option(
     "--batch-size", type=IntegerRange(min=1), help="Samples per batch; by default chosen for the model and the device."
@@ -122,6 +136,8 @@ def certify_command(
     shuffle: int | None,
     out: str,
     overwrite: bool,
+    certificates: bool,
+    key: Path | None,
     device: str,
     batch_size: int | None,
     autocast: str | None,
@@ -139,6 +155,9 @@ def certify_command(
     classifier does not change. Inputs with a result are skipped, so the same command resumes a run that was stopped or
     killed. The noise is the one the model was trained with, unless options say otherwise.
     """
+    if key is not None and not certificates:
+        raise click.UsageError("--sign is of documents: give --certificates too")
+    private_key = None if key is None else _read_key(key)
     place = Placement.of(executor, address, workers)
     place.check_shared("out", out)
     if data.uri != "digits":
@@ -152,8 +171,12 @@ def certify_command(
     if saved is None:
         function = ModelFunction.of(model, model_id, loaded, description, allowed)
         saved = function.call(allowed)
+    if certificates and not isinstance(saved, SavedModel):
+        raise click.UsageError("--certificates is for model files: a document has the SHA-256 of its model")
     card = saved.card
     check_fit(card, loaded, int(description["levels"]), data.uri)
+    if certificates:
+        read_noise_law(description)
     if not place.is_cluster:
         find_device(device)
     store = ResultStore(out)
@@ -181,6 +204,7 @@ def certify_command(
     trial.task(loaded.inputs([0])[0], run.settings, None if masks is None else masks[0])
     if overwrite:
         store.clear()
+        remove_certificates(store)
     store.begin(run.manifest(card, loaded))
     store.write_source(source)
     chunks = split_chunks(set(range(inputs)) - store.present())
@@ -188,6 +212,8 @@ def certify_command(
     missing = len(indices)
     if not missing:
         click.echo(f"{store.uri}: all {count_noun(inputs, 'input')} are certified already")
+        if certificates and isinstance(saved, SavedModel):
+            _write_certificates(store, loaded, saved.digest, private_key)
         return
     rate = votes_per_second(trial, loaded)
     seconds = missing * (run.settings.n0 + run.settings.n) / rate
@@ -197,6 +223,20 @@ def certify_command(
     elif forecast and (line := forecast_run(trial, loaded, indices, run.settings, rate)) is not None:
         notify(line)
     _certify(run, store, chunks, seconds, place, cores, saved, loaded)
+    if certificates and isinstance(saved, SavedModel):
+        _write_certificates(store, loaded, saved.digest, private_key)
+    click.echo(f"next: ellzero report {store.uri}")
+
+
+def _read_key(path: Path) -> Any:
+    from ellzero.core.signing_keys import read_private_key
+
+    return read_private_key(path)
+
+
+def _write_certificates(store: ResultStore, data: DataSet, digest: str, key: Any) -> None:
+    written = write_certificates(store, data, digest, key)
+    click.echo(f"{store.uri}/{CERTIFICATES}: {count_noun(written, 'document')}; check one with ellzero verify")
 
 
 def _find_file(model: str, models: Path, model_id: str | None, place: Placement) -> Path:
@@ -239,4 +279,3 @@ def _certify(
     click.echo(
         f"{store.uri}: {count_noun(done, 'input')} certified, {drawn / (done * settings.n):.0%} of their votes drawn"
     )
-    click.echo(f"next: ellzero report {store.uri}")

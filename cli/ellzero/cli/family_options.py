@@ -59,6 +59,21 @@ def family_options(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--family", default=_DEFAULT, show_default=True, metavar="NAME|FILE", help=_FAMILY_HELP)(run)
 
 
+def optional_family_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`family_options` of a command that also takes noises of no family: ``family`` is None without any of them."""
+
+    @wraps(command)
+    def run(family: str | None, **values: Any) -> None:
+        parameters = _take_parameters(values)
+        is_named = family is not None or any(value is not None for name, value in parameters.items() if name != "d")
+        command(family=read_family(family or _DEFAULT, parameters) if is_named else None, **values)
+
+    for name, (each, text) in reversed(list(_PARAMETERS.items())):
+        run = click.option(_option(name), type=each, help=text)(run)
+    text = f"{_FAMILY_HELP} By default {_DEFAULT}."
+    return click.option("--family", "--noise", "family", metavar="NAME|FILE", help=text)(run)
+
+
 def families_options(command: Callable[..., None]) -> Callable[..., None]:
     """`family_options` with lists such as 0.8,0.9 for values: the command gets ``families``, one for each choice."""
 

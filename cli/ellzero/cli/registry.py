@@ -36,6 +36,11 @@ COMMANDS: Final = {
         "cluster",
         "List, read and stop the jobs that `ellzero submit` started on a Ray cluster.",
     ),
+    "judge": CommandEntry(
+        "ellzero.cli.judge:judge_command",
+        None,
+        "Judge the certified radii of others by exact certificates of the same votes or probabilities.",
+    ),
     "plan": CommandEntry(
         "ellzero.cli.plan:plan_command",
         None,
@@ -85,6 +90,11 @@ COMMANDS: Final = {
         "ellzero.cli.tree:tree_group",
         "trees",
         "Train trees and forests on bits or molecules, and certify them exactly.",
+    ),
+    "verify": CommandEntry(
+        "ellzero.cli.verify:verify_command",
+        None,
+        "Derive a certificate again from its votes, or every radius of a run, without the engine that made it.",
     ),
 }
 

@@ -195,8 +195,8 @@ def sign_command(
     The manifest is of the shards as they are now: after adding rows or compacting, sign again. Nothing is signed if
     anything is wrong with the table.
     """
+    from ellzero.core.signing_keys import create_key, fingerprint, read_private_key
     from ellzero.tables.signed_manifest import sign_report
-    from ellzero.tables.signing_keys import create_key, fingerprint, read_private_key
 
     opened = Table.open(table)
     if key is not None and new_key is None:
@@ -316,8 +316,8 @@ def _verify_rows(table: Table, share: str | None, everything: bool, seed: int) -
 
 def _check_manifest(table: Table, path: Path, public_key: Path | None) -> None:
     """Print whether the shards are those of a signed manifest, and whose key signed it; exit with 1 if they are not."""
+    from ellzero.core.signing_keys import fingerprint, read_public_key
     from ellzero.tables.signed_manifest import check_manifest, read_manifest
-    from ellzero.tables.signing_keys import fingerprint, read_public_key
 
     manifest = read_manifest(path, None if public_key is None else read_public_key(public_key))
     problems = check_manifest(table, manifest)

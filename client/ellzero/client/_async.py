@@ -302,6 +302,7 @@ class AsyncClient:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
+        certificate: bool = False,
         progress: ProgressCallback | bool = False,
         wait: Literal[True] = True,
     ) -> CertifyAnswer: ...
@@ -318,6 +319,7 @@ class AsyncClient:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
+        certificate: bool = False,
         wait: Literal[False],
     ) -> "AsyncJob": ...
     async def certify(
@@ -332,6 +334,7 @@ class AsyncClient:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
+        certificate: bool = False,
         progress: ProgressCallback | bool = False,
         wait: bool = True,
     ) -> "CertifyAnswer | AsyncJob":
@@ -339,6 +342,7 @@ class AsyncClient:
 
         As `predict`; n0 votes choose the class, n others certify it. ``wait=False`` returns an `AsyncJob` at once,
         whose result can be fetched later. Results of a tree or forest have their certificate in ``exact``.
+        With ``certificate=True`` each result has a ``document``, which others verify.
         """
         request = make_vote(
             "/v1/certify",
@@ -352,6 +356,7 @@ class AsyncClient:
             seed=seed,
             runner_up=runner_up,
             stopping=stopping,
+            certificate=certificate or None,
         )
         answer = read_vote(await self._send(request), CertifyAnswer)
         if isinstance(answer, JobAnswer):

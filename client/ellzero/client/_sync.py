@@ -301,6 +301,7 @@ class Client:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
+        certificate: bool = False,
         progress: ProgressCallback | bool = False,
         wait: Literal[True] = True,
     ) -> CertifyAnswer: ...
@@ -317,6 +318,7 @@ class Client:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
+        certificate: bool = False,
         wait: Literal[False],
     ) -> "Job": ...
     def certify(
@@ -331,6 +333,7 @@ class Client:
         seed: int | None = None,
         runner_up: bool = False,
         stopping: str = "settled",
+        certificate: bool = False,
         progress: ProgressCallback | bool = False,
         wait: bool = True,
     ) -> "CertifyAnswer | Job":
@@ -338,6 +341,7 @@ class Client:
 
         As `predict`; n0 votes choose the class, n others certify it. ``wait=False`` returns an `Job` at once,
         whose result can be fetched later. Results of a tree or forest have their certificate in ``exact``.
+        With ``certificate=True`` each result has a ``document``, which others verify.
         """
         request = make_vote(
             "/v1/certify",
@@ -351,6 +355,7 @@ class Client:
             seed=seed,
             runner_up=runner_up,
             stopping=stopping,
+            certificate=certificate or None,
         )
         answer = read_vote(self._send(request), CertifyAnswer)
         if isinstance(answer, JobAnswer):

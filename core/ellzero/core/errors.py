@@ -5,6 +5,7 @@ The tree::
     EllzeroError
     ├── InvalidInput (ValueError)             a value outside what the field allows
     ├── ClientError                           between a client and a service, see `ellzero.client.errors`
+    ├── AuditError                            certificates and claims that are refused, see `ellzero.audit.errors`
     ├── TableError                            what can be wrong with a table, see `ellzero.tables.errors`
     ├── SmoothingError                        models, data and votes, see `ellzero.smoothing.errors`
     ├── TreesError                            features, labels and trees, see `ellzero.trees.errors`

@@ -1,6 +1,7 @@
 from ellzero.smoothing.advice import Advice as Advice, advise as advise
 from ellzero.smoothing.classifier import SmoothedClassifier as SmoothedClassifier
 from ellzero.smoothing.conformal import ConformalSmoother as ConformalSmoother
+from ellzero.smoothing.documents import make_certificate as make_certificate, write_certificate as write_certificate
 from ellzero.smoothing.errors import (
     SmallCalibrationWarning as SmallCalibrationWarning,
     UnreachableRadiusWarning as UnreachableRadiusWarning,

@@ -40,7 +40,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class LookResult:
-    """A look at the first ``n`` votes, of which ``count`` were for the class.
+    """A look at the first ``n`` votes, of which ``count`` were for the class, and ``rival`` for the strongest other.
 
     Its bound is false with probability at most ``failure``, its share of the whole.
     """
@@ -48,6 +48,7 @@ class LookResult:
     n: int
     failure: Fraction
     count: int
+    rival: int | None = None
 
 
 @dataclass(frozen=True)

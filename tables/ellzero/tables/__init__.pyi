@@ -1,5 +1,6 @@
 from ellzero.core.errors import StorageFailed as StorageFailed
 from ellzero.core.schemas import Source as Source
+from ellzero.core.signing_keys import read_private_key as read_private_key, read_public_key as read_public_key
 from ellzero.tables.bundled import bundled_index as bundled_index
 from ellzero.tables.compaction import CompactionReport as CompactionReport, compact as compact
 from ellzero.tables.errors import (
@@ -28,6 +29,5 @@ from ellzero.tables.signed_manifest import (
     read_manifest as read_manifest,
     sign_report as sign_report,
 )
-from ellzero.tables.signing_keys import read_private_key as read_private_key, read_public_key as read_public_key
 from ellzero.tables.table import Extent as Extent, Table as Table
 from ellzero.tables.verification import VerificationReport as VerificationReport, audit as audit, verify as verify

@@ -9,7 +9,6 @@ The file is canonical JSON: ASCII, sorted keys, no spaces, each key once. What i
 ``signature``. Any other bytes of the same meaning are refused.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,15 +17,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from ellzero.core.canonical_json import NotCanonical, read_canonical, read_small_file, write_canonical
 from ellzero.core.errors import InvalidInput
-from ellzero.core.text import count_noun
-from ellzero.tables.errors import DamagedShard, InvalidManifest
-from ellzero.tables.signing_keys import (
+from ellzero.core.signing_keys import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
     InvalidSignature,
     fingerprint,
 )
+from ellzero.core.text import count_noun
+from ellzero.tables.errors import DamagedShard, InvalidManifest
 from ellzero.tables.store import Store, digest_of
 from ellzero.tables.table import Table
 from ellzero.tables.verification import VerificationReport
@@ -59,11 +59,11 @@ class TableManifest:
 
     def signed_bytes(self) -> bytes:
         """What is signed."""
-        return _write_canonical(self._describe())
+        return write_canonical(self._describe())
 
     def encode(self, signature: bytes) -> bytes:
         """The bytes of the file."""
-        return _write_canonical({**self._describe(), "signature": signature.hex()})
+        return write_canonical({**self._describe(), "signature": signature.hex()})
 
     def _describe(self) -> dict[str, Any]:
         return {**asdict(self), "format": FORMAT, "kind": KIND}
@@ -154,9 +154,9 @@ def _compare_names(names: list[str], manifest: TableManifest) -> list[str]:
 def _parse(place: str, data: bytes) -> tuple[TableManifest, bytes]:
     """The manifest and its signature, not verified yet. The bytes are exactly those that `encode` gives."""
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
-        raise InvalidManifest(place, "is not JSON") from None
+        document = read_canonical(data)
+    except NotCanonical as error:
+        raise InvalidManifest(place, str(error)) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InvalidManifest(place, f'is not of the kind "{KIND}"')
     if type(document.get("format")) is not int or document["format"] != FORMAT:
@@ -167,10 +167,7 @@ def _parse(place: str, data: bytes) -> tuple[TableManifest, bytes]:
         if not fits(document[field]):
             raise InvalidManifest(place, f"has a field {field} that no manifest has")
     manifest = TableManifest(tuple(document["digests"]), document["rows"], document["version"], document["public_key"])
-    signature = bytes.fromhex(document["signature"])
-    if manifest.encode(signature) != data:
-        raise InvalidManifest(place, "is not canonical JSON: sorted keys, each once, and no spaces")
-    return manifest, signature
+    return manifest, bytes.fromhex(document["signature"])
 
 
 def _is_digest(value: object) -> bool:
@@ -193,14 +190,9 @@ _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
 }
 
 
-def _write_canonical(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
-
-
 def _read_file(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = read_small_file(path, _MOST_BYTES)
     except OSError as error:
         raise InvalidManifest(str(path), f"cannot be read: {error.strerror}") from None
     if len(data) > _MOST_BYTES:

@@ -11,8 +11,8 @@ from oracles.tables import exact_slice, files
 from serve.running import running
 
 from ellzero.certificates import Discrete
+from ellzero.core.signing_keys import create_key
 from ellzero.tables import Table, sign_report, verify
-from ellzero.tables.signing_keys import create_key
 
 PATH = "/v1/radius?p=0.99&d=784&k=255&alpha=0.2"
 SIGNED, ADDED = Discrete(255, "0.2"), Discrete(255, "0.3")

@@ -25,6 +25,7 @@ from serve.voting_models import (
     start_job,
 )
 
+from ellzero.audit import verify_document
 from ellzero.client import AsyncClient, CertifyAnswer, Client, JobAnswer, JobEnded, ProblemReply
 from ellzero.core.errors import MissingExtra
 from ellzero.serve import ServeSettings, create_app
@@ -135,6 +136,23 @@ def test_the_asynchronous_client_does_the_same(voting: Running) -> None:
             assert (await client.predict("small", X[0], n=50, seed=1)).n == 50
 
     anyio.run(call)
+
+
+@pytest.mark.parametrize("stopping", ["settled", "staged"])
+def test_an_answer_has_documents_that_others_verify(voting: Running, stopping: str) -> None:
+    with Client(voting.url) as client:
+        answer = client.certify("small", X[:2], n=3_000, seed=3, stopping=stopping, certificate=True)
+        without = client.certify("small", X[:2], n=3_000, seed=3, stopping=stopping)
+    assert all(result.document is None for result in without.results)
+    documented = [result for result in answer.results if result.radius is not None]
+    assert documented
+    for result in answer.results:
+        assert (result.document is None) is (result.radius is None)
+    for result in documented:
+        document = verify_document(str(result.document).encode()).document
+        assert (document.certified[0].budget, document.selected) == (result.radius, result.selected)
+        assert (document.model_sha256, document.seed) == (answer.sha256, answer.seed)
+    assert answer.results[0].document != answer.results[1].document
 
 
 def test_concurrent_requests_share_batches(voting: Running) -> None:

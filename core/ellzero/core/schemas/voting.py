@@ -150,7 +150,8 @@ class InputCertificate:
     ``selected`` came first among the votes of ``selection``; ``count`` of ``drawn`` fresh votes, ``counts`` by class,
     were for it. ``lower_bound`` of its p counts undrawn votes as failures; ``upper_bound`` is that of all others.
     ``looks``, with staged stopping, are those that were made: all hold together, and the best of them counts, so that
-    the bounds are then those of one look, without undrawn votes.
+    the bounds are then those of one look, without undrawn votes. ``document``, if it was asked for, is a file's content
+    for `ellzero verify`.
 
     Of a tree or forest no votes are drawn, and ``exact`` has its certificate; ``lower_bound`` is p rounded down. It
     abstains where p = 1/2.
@@ -168,6 +169,7 @@ class InputCertificate:
     other_radii: dict[str, float] = field(default_factory=dict)
     looks: list[CertificateLook] = field(default_factory=list)
     exact: ExactCertificate | None = None
+    document: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,8 @@ def open_table(settings: ServeSettings) -> Table:
     if settings.write_back:
         raise InvalidInput(variable_name("write_back"), "false for a signed table, to which no row can be added", True)
     # Only a signed table needs the extra `sign`.
+    from ellzero.core.signing_keys import read_public_key
     from ellzero.tables.signed_manifest import open_signed
-    from ellzero.tables.signing_keys import read_public_key
 
     try:
         key = read_public_key(Path(public_key))

@@ -41,7 +41,8 @@ class VotingJob:
         self.published = False  # whether a client may know its id
         self.ended: float | None = None
         self.watcher: asyncio.Task[None] | None = None  # writes its record once it is published
-        self.finished = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
+        self._documents: list[str | None] = [None] * len(tasks)
+        self.finished = asyncio.ensure_future(self._finish())
 
     @property
     def seconds(self) -> float:
@@ -58,6 +59,8 @@ class VotingJob:
                 return "cancelled", "it was cancelled"
             if (error := future.exception()) is not None:
                 return "failed", str(error)
+        if (error := self.finished.exception()) is not None:
+            return "failed", str(error)
         return "done", None
 
     @property
@@ -110,6 +113,26 @@ class VotingJob:
             return replace(report, certificate=answer)
         return replace(report, prediction=answer)
 
+    async def _finish(self) -> None:
+        """Wait for all votes, and write the documents of certificates in a thread: each takes milliseconds."""
+        wrapped = map(asyncio.wrap_future, self.futures)
+        results = await asyncio.gather(*wrapped, return_exceptions=True)
+        is_wanted = isinstance(self.request, CertifyRequest) and self.request.certificate
+        if is_wanted and not any(isinstance(result, BaseException) for result in results):
+            self._documents = await asyncio.to_thread(self._write_documents, results)
+
+    def _write_documents(self, results: list[Any]) -> list[str | None]:
+        """Return the document of each certificate, None for abstentions."""
+        from ellzero.smoothing.documents import make_certificate
+
+        pairs = zip(results, self.tasks, strict=True)
+        return [
+            None
+            if result.radius is None
+            else make_certificate(result, self.model.digest, task.x, protected=task.protected).encode().decode()
+            for result, task in pairs
+        ]
+
     def _ended_by(self, kind: type[Exception]) -> bool:
         ended = [future for future in self.futures if future.done() and not future.cancelled()]
         return any(isinstance(future.exception(), kind) for future in ended)
@@ -137,8 +160,9 @@ class VotingJob:
                     looks=[
                         CertificateLook(n=look.n, failure=str(look.failure), count=look.count) for look in result.looks
                     ],
+                    document=document,
                 )
-                for result in results
+                for result, document in zip(results, self._documents, strict=True)
             ],
             model=self.model.name,
             sha256=self.model.digest,

@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from ellzero.audit.writing import read_noise_law
 from ellzero.core.errors import InvalidInput
 from ellzero.core.schemas import ModelInfo, UnusableModel
 from ellzero.serve.lookup.cost_estimates import check_seconds
@@ -52,6 +53,8 @@ class ServedModel:
         noise, classes = make_model_noise(self.card, request.alpha), self.card.num_classes
         levels = noise.read_batch(levels)
         if isinstance(request, CertifyRequest):
+            if request.certificate:
+                read_noise_law(noise.description())  # raises where there are no exact certificates
             settings = CertifySettings.of(
                 request.n0, request.votes, request.failure, seed, request.stopping, request.runner_up
             )

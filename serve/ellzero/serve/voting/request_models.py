@@ -117,6 +117,9 @@ class CertifyRequest(VotingRequest):
         ChoiceField(("settled", "staged", "hasty", "anytime", "never")),
         Field(description="When to stop before all n votes are drawn."),
     ] = "settled"
+    certificate: Annotated[
+        bool, FlagField(), Field(description="Also answer with the document of each certificate, which others verify.")
+    ] = False
 
 
 class JobRequest(RequestModel):

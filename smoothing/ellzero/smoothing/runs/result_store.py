@@ -32,6 +32,8 @@ SCHEMA = pa.schema(
         pa.field("seconds", pa.float64(), nullable=False),
         # The looks that were made, with staged stopping; run.json has the failure of each.
         pa.field("looks", pa.list_(pa.struct([("n", pa.int64()), ("count", pa.int64())]))),
+        # At each of them, the votes of the strongest class but the selected one; later than the column of looks.
+        pa.field("look_rivals", pa.list_(pa.int64())),
     ]
 )
 
@@ -80,4 +82,5 @@ def _row(index: int, label: int, result: Certified) -> dict[str, Any]:
         "d": result.d,
         "seconds": result.seconds,
         "looks": [{"n": look.n, "count": look.count} for look in result.looks] or None,
+        "look_rivals": [look.rival for look in result.looks] or None,
     }

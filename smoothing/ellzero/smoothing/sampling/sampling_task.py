@@ -279,7 +279,7 @@ class CertifyTask(_CountingTask):
             lower_bound=certificate.lower,
             upper_bound=certificate.upper,
             looks=tuple(
-                LookResult(look.n, look.failure, counts[tally.selected])
+                LookResult(look.n, look.failure, counts[tally.selected], _strongest_other(counts, tally.selected))
                 for look, counts in zip(self._rule.looks, tally.looks, strict=False)
             ),
             other_radii=dict(self.noise.other_radii(certificate.lower, self._d)),
@@ -380,6 +380,11 @@ class CountTask(_CountingTask):
 
     def _check_votes(self) -> None:
         """Nothing is decided here."""
+
+
+def _strongest_other(counts: tuple[int, ...], selected: int) -> int:
+    """The votes of the strongest class but the selected one."""
+    return max(count for label, count in enumerate(counts) if label != selected)
 
 
 def _most(counts: tuple[int, ...]) -> int:

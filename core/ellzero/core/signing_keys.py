@@ -1,4 +1,4 @@
-"""Keys that sign manifests of tables: Ed25519, in PEM files as OpenSSL writes them.
+"""Keys that sign manifests of tables and certificates: Ed25519, in PEM files as OpenSSL writes them.
 
 A private key never appears in a message: errors name the file, not what it holds.
 """
@@ -24,7 +24,7 @@ try:
         load_pem_public_key,
     )
 except ModuleNotFoundError:
-    raise MissingExtra("signing tables", "sign", "cryptography") from None
+    raise MissingExtra("signing", "sign", "cryptography") from None
 
 _MOST_BYTES = 65_536
 _PRIVATE_ALLOWED = "an Ed25519 private key without a passphrase, in a PEM file"

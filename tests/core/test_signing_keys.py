@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from ellzero.core.errors import InvalidInput, StorageFailed
 from ellzero.core.install_hint import install_hint
-from ellzero.tables.signing_keys import create_key, fingerprint, public_path, read_private_key, read_public_key
+from ellzero.core.signing_keys import create_key, fingerprint, public_path, read_private_key, read_public_key
 
 
 def test_a_new_key_is_its_owners_only_and_is_read_again(tmp_path: Path) -> None:
@@ -90,5 +90,5 @@ def test_a_key_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
 def test_a_missing_library_is_named_with_its_extra() -> None:
     code = "import sys; sys.modules['cryptography'] = None; from ellzero.tables import check_manifest"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    needs = f"signing tables needs the Python module cryptography: {install_hint('sign')}"
+    needs = f"signing needs the Python module cryptography: {install_hint('sign')}"
     assert done.stderr.splitlines()[-1] == f"ellzero.core.errors.MissingExtra: {needs}"
