@@ -16,7 +16,7 @@ Staircases = list[list[Counts]]
 
 
 @st.composite
-def problems(draw: st.DrawFn, kinds: int | None = None) -> tuple[Staircases, np.ndarray, Counts, np.ndarray]:  # type: ignore[type-arg]
+def problems(draw: st.DrawFn, kinds: int | None = None) -> tuple[Staircases, np.ndarray, Counts, np.ndarray]:
     """A few predictions and nodes, with budgets small enough to try all ways to spend them."""
     kinds = draw(st.integers(1, 2)) if kinds is None else kinds
     predictions, nodes = draw(st.integers(1, 5)), draw(st.integers(1, 4))
@@ -34,7 +34,7 @@ def is_certified(spent: Sequence[int], staircase: list[Counts]) -> bool:
     return any(all(a <= b for a, b in zip(spent, corner, strict=True)) for corner in staircase)
 
 
-def most_changed(staircases: Staircases, fields: np.ndarray, box: Counts, capacities: np.ndarray) -> int:  # type: ignore[type-arg]
+def most_changed(staircases: Staircases, fields: np.ndarray, box: Counts, capacities: np.ndarray) -> int:
     """How many predictions an adversary changes at most, if all change whose certificates allow it: try everything."""
     spendings = [
         [each for each in product(*(range(min(most, cap) + 1) for cap in capacities[:, kind])) if sum(each) <= most]

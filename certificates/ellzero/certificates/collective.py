@@ -199,4 +199,5 @@ def _read_capacities(capacities: npt.ArrayLike | None, nodes: int, box: Counts) 
     most = np.full((nodes, len(box)), MAX_DIMENSION) if capacities is None else np.asarray(capacities)
     if most.shape != (nodes, len(box)) or most.dtype.kind not in "iu" or (most.size and most.min() < 0):
         raise InvalidInput("capacities", f"integers of at least 0 of shape ({nodes}, {len(box)})", most.shape)
-    return np.minimum(most, np.array(box)).astype(np.int64)
+    limited: IntegerArray = np.minimum(most, np.array(box)).astype(np.int64)
+    return limited

@@ -1,6 +1,6 @@
 """The certificates of the nodes of a graph, from votes on all of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
@@ -79,7 +79,7 @@ class NodeCertificate:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeCertificates(Sequence[NodeCertificate]):
+class NodeCertificates:
     """A certificate for each of ``nodes``, all from the same noisy graphs.
 
     ``selection`` are the n0 votes that chose a class for each node, ``counts`` the n others, nodes × classes. Each
@@ -115,7 +115,8 @@ class NodeCertificates(Sequence[NodeCertificate]):
     @cached_property
     def selected(self) -> Integers:
         """The class with most of the n0 votes, for each node; of several the first."""
-        return self.selection.argmax(axis=1)
+        classes: Integers = self.selection.argmax(axis=1)
+        return classes
 
     @cached_property
     def count(self) -> Integers:
@@ -131,9 +132,8 @@ class NodeCertificates(Sequence[NodeCertificate]):
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
+    def __getitem__(self, place: int) -> NodeCertificate:
+        """The certificate of the node ``nodes[place]``."""
         return NodeCertificate(
             int(self.nodes[place]),
             int(self.predictions[place]),
@@ -188,7 +188,7 @@ class NodeCertificates(Sequence[NodeCertificate]):
         return LeastCounts(self.family, self.n, self.node_failure)
 
     @cached_property
-    def _staircase(self) -> Any:
+    def _staircase(self) -> Callable[[int, Counts], tuple[Counts, ...]]:
         @cache
         def staircase(count: int, most: Counts) -> tuple[Counts, ...]:
             return tuple(find_staircase(lambda counts: count >= self._least(counts), most))
@@ -196,7 +196,7 @@ class NodeCertificates(Sequence[NodeCertificate]):
         return staircase
 
     @cached_property
-    def _radius(self) -> Any:
+    def _radius(self) -> Callable[[int], int | None]:
         least = LeastCounts(Total(self.family), self.n, self.node_failure)
 
         @cache
@@ -210,4 +210,5 @@ class NodeCertificates(Sequence[NodeCertificate]):
         given = np.asarray(labels)
         if given.shape != self.nodes.shape:
             raise InvalidInput("labels", f"of shape {self.nodes.shape}, one for each certified node", given.shape)
-        return self.selected == given
+        right: Booleans = self.selected == given
+        return right

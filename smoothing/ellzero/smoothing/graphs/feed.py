@@ -69,4 +69,5 @@ def read_labels(scores: Any, nodes: int, classes: int) -> npt.NDArray[np.int64]:
         )
     if np.isnan(scores).any():
         raise ModelFailed("returned NaN, which is not a vote")
-    return scores.argmax(axis=1)
+    labels: npt.NDArray[np.int64] = scores.argmax(axis=1)
+    return labels

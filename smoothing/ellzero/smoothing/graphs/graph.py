@@ -62,7 +62,8 @@ class Graph:
     def feature_places(self) -> Places:
         """Which features are not 0, numbered row by row."""
         rows = np.repeat(np.arange(self.nodes, dtype=np.int64), np.diff(self.features.indptr))
-        return rows * self.columns + self.features.indices
+        places: Places = rows * self.columns + self.features.indices
+        return places
 
     @cached_property
     def digest(self) -> bytes:
@@ -130,7 +131,8 @@ def _read_edge_index(edge_index: Any, nodes: int, directed: bool) -> EdgeSet:
 
 def _make_edges(sources: Places, targets: Places, nodes: int, directed: bool, field: str) -> EdgeSet:
     if (loops := sources[sources == targets]).size:
-        raise InvalidInput(field, "without self-loops, which a network adds by itself", f"({loops[0]}, {loops[0]})")
+        loop = int(loops[0])
+        raise InvalidInput(field, "without self-loops, which a network adds by itself", (loop, loop))
     edges = EdgeSet.of_pairs(sources, targets, nodes, directed=directed)
     if not directed and 2 * len(edges.places) != len(sources):
         single = np.setdiff1d(sources * nodes + targets, targets * nodes + sources)
