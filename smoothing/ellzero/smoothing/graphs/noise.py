@@ -13,8 +13,8 @@ from ellzero.smoothing.graphs.graph import Graph, make_features
 from ellzero.smoothing.noise.discrete import sample_coins
 from ellzero.smoothing.noise.random_streams import HostRandomSource
 
-# Coins that are drawn at once, a byte each. The samples of a seed depend on it.
-_BLOCK = 1 << 22
+# Coins that are drawn at once, a byte each: they fit the cache. The samples of a seed depend on it.
+_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
