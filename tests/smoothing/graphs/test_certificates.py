@@ -58,7 +58,7 @@ def test_a_joint_budget_is_certified_as_a_whole() -> None:
     budget = {"edges": {"delete": 1}, "features": {"delete": 2}}
     assert certificates.certifies(budget).tolist() == [
         certified_from_votes(BOTH, Votes(count, 500, "0.01"), budget) == (budget_of(budget),)
-        for count in certificates.count.tolist()
+        for count in certificates.votes.tolist()
     ]
 
 
@@ -75,7 +75,7 @@ def test_the_accuracy_map_has_the_share_of_nodes_that_are_right_and_certified() 
         budget = {"add": add, "delete": delete}
         right = [
             certified_from_votes(FEATURES, Votes(count, 500, "0.01"), budget) == (budget,)
-            for count, label in zip(certificates.count.tolist(), labels, strict=True)
+            for count, label in zip(certificates.votes.tolist(), labels, strict=True)
             if label == 1
         ]
         assert shares[add, delete] == certificates.accuracy(labels, budget) == sum(right) / 4

@@ -119,15 +119,15 @@ class NodeCertificates:
         return classes
 
     @cached_property
-    def count(self) -> Integers:
-        """Of the n other votes those for that class, for each node."""
+    def votes(self) -> Integers:
+        """Of the n other votes those for the selected class, for each node."""
         return np.take_along_axis(self.counts, self.selected[:, None], axis=1)[:, 0]
 
     @cached_property
     def predictions(self) -> Integers:
         """The class of each node, or ``ABSTAIN``."""
         nothing = (0,) * len(self.family.axes)
-        return np.where(self.count >= self._least(nothing), self.selected, ABSTAIN)
+        return np.where(self.votes >= self._least(nothing), self.selected, ABSTAIN)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -138,7 +138,7 @@ class NodeCertificates:
             int(self.nodes[place]),
             int(self.predictions[place]),
             int(self.selected[place]),
-            int(self.count[place]),
+            int(self.votes[place]),
             self.n,
             self.node_failure,
             self,
@@ -149,7 +149,7 @@ class NodeCertificates:
 
     def certifies(self, budget: Budget) -> Booleans:
         """Which nodes keep their class wherever the graph differs within this budget."""
-        return self.count >= self._least(self.family.read_budget(budget))
+        return self.votes >= self._least(self.family.read_budget(budget))
 
     def accuracy(self, labels: npt.ArrayLike, budget: Budget) -> float:
         """ACC@budget: the share of nodes that are right and certified at this budget. ``labels`` are of `nodes`."""
@@ -161,18 +161,18 @@ class NodeCertificates:
         shape = [limit + 1 for limit in most]
         if prod(shape) > MOST_CELLS:
             raise InvalidInput("limits", f"of at most {MOST_CELLS:,} budgets", limits)
-        right = self.count[self._right(labels)]
+        right = self.votes[self._right(labels)]
         shares = [(right >= self._least(counts)).sum() / len(self) for counts in product(*map(range, shape))]
         return np.array(shares).reshape(shape)
 
     def budgets(self, limits: Budget) -> list[CertifiedBudgets]:
         """The largest certified budgets within ``limits`` of each node; None to abstain. Equal counts share one."""
-        return [self.budgets_of(count, limits) for count in self.count.tolist()]
+        return [self.budgets_of(count, limits) for count in self.votes.tolist()]
 
     def staircases(self, limits: Budget) -> list[tuple[Counts, ...]]:
         """The same as counts of each kind, in the order of the family's axes; none to abstain."""
         most = self.family.read_budget(limits, "limits")
-        return [self._staircase(count, most) for count in self.count.tolist()]
+        return [self._staircase(count, most) for count in self.votes.tolist()]
 
     def budgets_of(self, count: int, limits: Budget) -> CertifiedBudgets:
         """The largest budgets that so many votes certify."""

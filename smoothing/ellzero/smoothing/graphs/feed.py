@@ -46,7 +46,7 @@ def prepare_graph(graph: Graph, feed: GraphFeed, device: Any) -> tuple[Any, Any]
     edge_index = torch.from_numpy(graph.edges.index).to(device)
     if feed is GraphFeed.DENSE:
         return torch.from_numpy(graph.features.toarray()).to(device), edge_index
-    places = np.stack(np.divmod(graph.feature_places, graph.columns))
+    places = np.stack([graph.feature_rows, graph.features.indices])
     values = torch.from_numpy(graph.features.data)
     shape = (graph.nodes, graph.columns)
     features = torch.sparse_coo_tensor(
