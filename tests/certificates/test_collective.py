@@ -1,5 +1,7 @@
 """One adversary against all predictions: the bound holds against every way to spend the budget."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from itertools import product
 
@@ -11,6 +13,7 @@ from scipy import optimize, sparse
 from ellzero.certificates import InvalidInput, certify_collectively
 from ellzero.certificates.collective import Relaxation, find_uncertified
 from ellzero.certificates.families.base import Counts
+from ellzero.core.install_hint import install_hint
 
 Staircases = list[list[Counts]]
 
@@ -141,3 +144,11 @@ def test_bad_input_is_one_clear_line(  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidInput, match=message) as raised:
         certify_collectively(staircases, fields, budget, capacities)
     assert "\n" not in str(raised.value)
+
+
+def test_without_scipy_it_says_how_to_get_it() -> None:
+    code = "import sys; sys.modules['scipy'] = None; import ellzero.certificates as c; c.certify_collectively"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    message = f"a collective certificate needs the Python module scipy: {install_hint('graphs')}"
+    assert done.stderr.splitlines()[-1].endswith(message)
