@@ -12,7 +12,7 @@ import torch
 from scipy import sparse
 from smoothing.geometric_data import GCNConv, make_data
 
-from ellzero.certificates import InvalidInput, Sparse
+from ellzero.certificates import InvalidInput, Sparse, certify_collectively
 from ellzero.smoothing.errors import ModelFailed
 from ellzero.smoothing.graphs import EdgeSet, Graph, GraphNoise, NodeCertificates, SmoothedGraph
 from ellzero.smoothing.noise.random_streams import Stage
@@ -48,6 +48,7 @@ def make_graph(bits: tuple[int, ...]) -> Graph:
 
 EVERY = list(product((0, 1), repeat=NODES + PAIRS))
 GRAPH = (1, 1, 0, 1, 1, 1, 1, 0, 0, 1)  # edges 0–1, 0–2, 0–3, 2–3
+PAIRED = (1, 1, 1, 1, 1, 0, 0, 0, 0, 1)  # edges 0–1, 2–3
 
 
 @cache
@@ -74,20 +75,20 @@ def probabilities(noise: GraphNoise) -> Floats:
     return votes.reshape(len(EVERY), NODES)
 
 
-def certify(noise: GraphNoise, seed: int, n: int = 3_000, failure: str = "0.001") -> NodeCertificates:
+def certify(noise: GraphNoise, bits: tuple[int, ...] = GRAPH) -> NodeCertificates:
     smoothed = SmoothedGraph(vote_of_neighbours, noise, 2, feed="scipy")
-    return smoothed.certify_nodes(make_graph(GRAPH), n0=50, n=n, failure=failure, seed=seed)
+    return smoothed.certify_nodes(make_graph(bits), n0=50, n=3_000, failure="0.001", seed=5)
 
 
 @pytest.mark.parametrize("noise", [FEATURES_ONLY, EDGES_ONLY, BOTH], ids=["features", "edges", "both"])
 def test_no_graph_within_a_certified_budget_has_another_class(noise: GraphNoise) -> None:
-    certificates, exact = certify(noise, seed=5), probabilities(noise)
+    certificates, exact = certify(noise), probabilities(noise)
     most = {"add": 10, "delete": 10}
     limits = most if noise is not BOTH else {"edges": most, "features": most}
     changed = 0
     for certificate, staircase in zip(certificates, certificates.staircases(limits), strict=True):
         for bits, chances in zip(EVERY, exact, strict=True):
-            spent = count_changes(bits, noise)
+            spent = count_changes(GRAPH, bits, noise)
             if spent is None or not any(
                 all(a <= b for a, b in zip(spent, corner, strict=True)) for corner in staircase
             ):
@@ -98,16 +99,37 @@ def test_no_graph_within_a_certified_budget_has_another_class(noise: GraphNoise)
     assert changed, "some certificate is of more than the graph itself"
 
 
-def count_changes(bits: tuple[int, ...], noise: GraphNoise) -> tuple[int, ...] | None:
-    """How many bits of each kind differ from the graph's, in the order of the family; None if others do."""
+def count_changes(before: tuple[int, ...], after: tuple[int, ...], noise: GraphNoise) -> tuple[int, ...] | None:
+    """How many bits of each kind differ, in the order of the family; None if others do."""
     spent: list[int] = []
-    changes = list(zip(GRAPH, bits, strict=True))
+    changes = list(zip(before, after, strict=True))
     for part, pairs in ((noise.edges, changes[NODES:]), (noise.features, changes[:NODES])):
         if part is not None:
             spent += [pairs.count((0, 1)), pairs.count((1, 0))]
         elif any(a != b for a, b in pairs):
             return None
     return tuple(spent)
+
+
+def test_no_adversary_changes_more_nodes_at_once_than_the_collective_certificate_says() -> None:
+    """Every graph with other features, by the exact law: how many nodes have another class than on the graph itself."""
+    graph, exact = make_graph(PAIRED), probabilities(FEATURES_ONLY)
+    certificates = certify(FEATURES_ONLY, PAIRED)
+    kept = [(exact[:, node] > 0.5) == bool(certificates.selected[node]) for node in range(NODES)]
+    fewer = False
+    for box in product(range(3), repeat=2):
+        collective = certify_collectively(
+            certificates.staircases({"add": box[0], "delete": box[1]}), graph.receptive_fields(1), box
+        )
+        changed = [
+            sum(not each[place] for each in kept)
+            for place, bits in enumerate(EVERY)
+            if (spent := count_changes(PAIRED, bits, FEATURES_ONLY)) is not None
+            and all(a <= b for a, b in zip(spent, box, strict=True))
+        ]
+        assert max(changed) <= collective.changeable
+        fewer |= collective.certified > collective.certified_alone
+    assert fewer, "together says more than alone for some budget"
 
 
 def test_certificates_are_false_no_more_often_than_they_say() -> None:
