@@ -1,5 +1,6 @@
 """What a graph network takes, and what it returns: tensors or scipy's matrices in, scores of all nodes out."""
 
+import warnings
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ GraphModel: TypeAlias = Callable[[Any, Any], Any]
 
 class GraphFeed(StrEnum):
     """How a model takes a graph. *dense*: features as a float32 tensor N × D, edges as an int64 tensor 2 × E, as in
-    PyTorch Geometric. *sparse*: features as a coalesced sparse tensor. *scipy*: features and adjacency as
+    PyTorch Geometric. *sparse*: features as a sparse tensor in CSR. *scipy*: features and adjacency as
     ``scipy.sparse.csr_array``, for models without torch, which return an array."""
 
     DENSE = "dense"
@@ -46,12 +47,10 @@ def prepare_graph(graph: Graph, feed: GraphFeed, device: Any) -> tuple[Any, Any]
     edge_index = torch.from_numpy(graph.edges.index).to(device)
     if feed is GraphFeed.DENSE:
         return torch.from_numpy(graph.features.toarray()).to(device), edge_index
-    places = np.stack([graph.feature_rows, graph.features.indices])
-    values = torch.from_numpy(graph.features.data)
-    shape = (graph.nodes, graph.columns)
-    features = torch.sparse_coo_tensor(
-        torch.from_numpy(places), values, shape, is_coalesced=True, check_invariants=False
-    )
+    parts = (torch.from_numpy(part) for part in (graph.features.indptr, graph.features.indices, graph.features.data))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch says once that CSR is in beta; products with it are the fastest
+        features = torch.sparse_csr_tensor(*parts, (graph.nodes, graph.columns), check_invariants=False)
     return features.to(device), edge_index
 
 

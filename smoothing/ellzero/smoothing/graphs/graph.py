@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from ellzero.core.errors import InvalidInput
@@ -59,15 +58,11 @@ class Graph:
         """Whether all features are 0 or 1."""
         return bool((self.features.data == 1).all())
 
-    @property
-    def feature_rows(self) -> npt.NDArray[np.int64]:
-        """The node of each feature that is not 0."""
-        return np.repeat(np.arange(self.nodes, dtype=np.int64), np.diff(self.features.indptr))
-
     @cached_property
     def feature_places(self) -> Places:
         """Which features are not 0, numbered row by row."""
-        places: Places = self.feature_rows * self.columns + self.features.indices
+        rows = np.repeat(np.arange(self.nodes, dtype=np.int64), np.diff(self.features.indptr))
+        places: Places = rows * self.columns + self.features.indices
         return places
 
     @cached_property
