@@ -26,6 +26,7 @@ def test_the_same_graph_is_read_from_every_form() -> None:
         (FEATURES.astype(bool), PATH.astype(np.float64)),
         (sparse.coo_matrix(FEATURES), sparse.csc_array(PATH)),
         (torch.tensor(FEATURES), sparse.coo_array(PATH)),
+        (torch.tensor(FEATURES, dtype=torch.float64, requires_grad=True), PATH.tolist()),
         make_data(),
     ]
     graphs = [Graph.of(form) for form in forms]
@@ -75,6 +76,9 @@ WEIGHT[0, 1] = WEIGHT[1, 0] = 0.5
         ((FEATURES * float("nan"), PATH), "features must be finite numbers"),
         (([["a"]], PATH), "features must be a matrix"),
         ("graph.npz", "graph must be a pair"),
+        ((FEATURES, PATH, PATH), r"graph must be a pair .* got 'tuple'"),
+        (make_data(x=None), "features must be a matrix"),
+        ((torch.tensor(FEATURES).to_sparse(), PATH), "features must be a matrix .* got 'Tensor'"),
         (make_data(edge_index=torch.tensor([[0, 1], [1, 3]])), "edge_index must be nodes from 0 to 2; got 3"),
         (make_data(edge_index=torch.tensor([[0, 0, 1, 1], [1, 1, 0, 0]])), "edge_index must be each edge once"),
         (make_data(edge_index=torch.tensor([[0, 1, 2]])), r"edge_index must be integers of shape \(2, edges\)"),

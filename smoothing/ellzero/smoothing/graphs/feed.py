@@ -47,10 +47,11 @@ def prepare_graph(graph: Graph, feed: GraphFeed, device: Any) -> tuple[Any, Any]
     edge_index = torch.from_numpy(graph.edges.index).to(device)
     if feed is GraphFeed.DENSE:
         return torch.from_numpy(graph.features.toarray()).to(device), edge_index
-    parts = (torch.from_numpy(part) for part in (graph.features.indptr, graph.features.indices, graph.features.data))
+    matrix = graph.features
+    starts, columns, values = map(torch.from_numpy, (matrix.indptr, matrix.indices, matrix.data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch says once that CSR is in beta; products with it are the fastest
-        features = torch.sparse_csr_tensor(*parts, (graph.nodes, graph.columns), check_invariants=False)
+        features = torch.sparse_csr_tensor(starts, columns, values, matrix.shape, check_invariants=False)
     return features.to(device), edge_index
 
 

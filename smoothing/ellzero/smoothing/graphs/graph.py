@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from ellzero.core.errors import InvalidInput
@@ -42,7 +43,7 @@ class Graph:
                 if getattr(graph, name, None) is not None:
                     raise InvalidInput(name, "left out: certificates are of edges without weights", "a tensor")
             return cls(features, _read_edge_index(graph.edge_index, features.shape[0], directed))
-        raise InvalidInput("graph", _PAIR, graph)
+        raise InvalidInput("graph", _PAIR, type(graph).__name__)
 
     @property
     def nodes(self) -> int:
@@ -116,7 +117,7 @@ def _read_adjacency(adjacency: Any, nodes: int, directed: bool) -> EdgeSet:
 
 
 def _read_edge_index(edge_index: Any, nodes: int, directed: bool) -> EdgeSet:
-    index = np.asarray(edge_index)
+    index = _read_array(edge_index)
     if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
         raise InvalidInput("edge_index", "integers of shape (2, edges)", f"{index.dtype} of shape {index.shape}")
     sources, targets = index.astype(np.int64)
@@ -149,14 +150,19 @@ def _read_matrix(values: Any, field: str, allowed: str) -> SparseMatrix:
         if sparse.issparse(values):
             matrix = sparse.csr_array(values, dtype=np.float64)
         else:
-            array = np.asarray(values)
+            array = _read_array(values)
             if array.ndim != 2:
                 raise InvalidInput(field, allowed, f"an array of shape {array.shape}")
             matrix = sparse.csr_array(array.astype(np.float64))
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(field, allowed, values) from None
+        raise InvalidInput(field, allowed, type(values).__name__) from None
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def _read_array(values: Any) -> npt.NDArray[Any]:
+    """An array, or a tensor on any device, as numpy's."""
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)

@@ -190,7 +190,7 @@ def _read_nodes(nodes: npt.ArrayLike | None, size: int) -> Places:
         given = np.flatnonzero(given)
     allowed = f"a mask of {size} nodes, or different numbers from 0 to {size - 1}"
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
-        raise InvalidInput("nodes", allowed, nodes)
+        raise InvalidInput("nodes", allowed, given.tolist())
     if given.min() < 0 or given.max() >= size or len(np.unique(given)) < given.size:
-        raise InvalidInput("nodes", allowed, nodes)
+        raise InvalidInput("nodes", allowed, given.tolist())
     return given.astype(np.int64)
