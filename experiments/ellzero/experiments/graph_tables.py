@@ -193,8 +193,8 @@ def make_notes(certified: Sequence[CertifiedGraph], settings: GraphSettings) -> 
     notes = [
         f"{settings.n0:,} noisy graphs chose the class of every node, and {settings.n:,} others bound its probability.",
         (
-            f"Split by seed {settings.seed}: {settings.per_class} nodes of each class to train on, all others to test. "
-            "Nothing was tuned on test nodes, and each network was trained once."
+            f"Split by seed {settings.seed}: {settings.per_class} nodes of each class to train on, all others to test; "
+            f"{settings.recipe.epochs} epochs, and no part to validate on."
         ),
         *(f"Noise on {name}: {NOISES[name].family}." for name in settings.noises),
     ]
