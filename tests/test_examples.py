@@ -11,20 +11,36 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 CERTIFIES = {"scikit_forest": "pixels", "remote_model": "tokens", "hugging_face": "words"}
 
 
+def run(name: str, folder: Path) -> str:
+    """What an example prints; it writes no file, and nothing to standard error."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(folder.iterdir()) == []
+    return done.stdout
+
+
 @pytest.mark.parametrize("name", CERTIFIES)
 def test_an_example_certifies_what_it_says(name: str, tmp_path: Path) -> None:
     path = EXAMPLES / f"{name}.py"
     assert f"`python examples/{name}.py` runs it" in path.read_text(encoding="utf-8").splitlines()[0]
-    done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    radii = [int(radius) for radius in re.findall(rf"whatever (\d+) of \d+ {CERTIFIES[name]} become", done.stdout)]
+    done = run(name, tmp_path)
+    radii = [int(radius) for radius in re.findall(rf"whatever (\d+) of \d+ {CERTIFIES[name]} become", done)]
     assert max(radii) >= 1
-    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_example_of_a_graph_network_certifies_and_bounds_an_adversary(tmp_path: Path) -> None:
+    done = run("graph_network", tmp_path)
+    bounds = re.search(r"changes (\d+) nodes at most;\n.* leave (\d+) open", done)
+    assert bounds is not None
+    together, alone = map(int, bounds.groups())
+    assert together < alone
 
 
 def test_all_examples_are_run() -> None:
     """`make run` runs the first one."""
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"first_run", *CERTIFIES}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"first_run", "graph_network", *CERTIFIES}
 
 
 def test_an_example_is_one_screen() -> None:

@@ -12,6 +12,10 @@ from ellzero.certificates.certified_budgets import (
     certified_from_votes as certified_from_votes,
     staged_certified as staged_certified,
 )
+from ellzero.certificates.collective import (
+    CollectiveCertificate as CollectiveCertificate,
+    certify_collectively as certify_collectively,
+)
 from ellzero.certificates.confidence_sequence import (
     anytime_lower_bound as anytime_lower_bound,
     anytime_radius as anytime_radius,

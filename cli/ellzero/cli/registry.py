@@ -104,6 +104,11 @@ REPRODUCE_COMMANDS: Final = {
         "reproduce",
         "Repeat the experiment on BACE: guaranteed AUC against the share of manipulated molecules.",
     ),
+    "graphs": CommandEntry(
+        "ellzero.cli.reproduce.graphs:graphs_command",
+        "reproduce",
+        "Certify the nodes of citation graphs under noise on features, edges, or both, each alone and all at once.",
+    ),
     "imagenet": CommandEntry(
         "ellzero.cli.reproduce.imagenet:imagenet_command",
         "reproduce",
