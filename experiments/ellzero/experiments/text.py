@@ -48,6 +48,7 @@ from ellzero.experiments.text_tables import (
     make_notes,
     make_run_table,
     make_tuning_table,
+    share_without_a_class,
 )
 from ellzero.experiments.text_training import FACTORY, train_network
 from ellzero.smoothing.data.source import DataSource
@@ -56,7 +57,7 @@ from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.noise.mask import MaskNoise
 from ellzero.smoothing.runs.dataset_run import DatasetRun
-from ellzero.smoothing.runs.metrics import Report, summarize
+from ellzero.smoothing.runs.metrics import Outcome
 from ellzero.smoothing.runs.result_store import ResultStore
 from ellzero.smoothing.sampling.sampling_task import CertifySettings
 from ellzero.smoothing.sampling.stopping_rules import Stopping
@@ -132,12 +133,11 @@ class _CorpusStudy:
             networks[kind, level] = train_network(self._training, validation, noise, settings, path)
         return networks
 
-    def _tune(self, noise: Noise) -> Report:
+    def _tune(self, noise: Noise) -> tuple[Outcome, ...]:
         """What the noise certifies of validation sentences, by few votes."""
         settings = self._settings
         run = self._make_run(*noise, part="validation", n=settings.tuning_n)
-        certified = self._certify_inputs(run, "validation", noise, settings.tuning_sentences)
-        return summarize(certified.outcomes, 2)
+        return self._certify_inputs(run, "validation", noise, settings.tuning_sentences).outcomes
 
     def _certify_row(self, kind: str, level: str) -> TextRow:
         run = self._make_run(kind, level, part="test", n=self._settings.n)
@@ -219,15 +219,15 @@ def _claim(rule: Rule, looks: Sequence[LookCount], d: int) -> int:
     return -1 if radius is None else radius
 
 
-def _choose(tuned: Mapping[Noise, Report]) -> list[Noise]:
-    """Of each kind the level with the largest ACC@1, and that with the largest ACC@2 if it is above 0; the first of
-    equal ones."""
+def _choose(tuned: Mapping[Noise, Sequence[Outcome]]) -> list[Noise]:
+    """Of each kind the levels that certify most at r = 1 and at r = 2, if they do at all, whatever class is left out:
+    what a constant answer would gain does not count. The first of equal ones."""
     chosen = []
     for kind in dict.fromkeys(kind for kind, _ in tuned):
-        own = {noise: report for noise, report in tuned.items() if noise[0] == kind}
         for r in (1, 2):
-            best = max(own, key=lambda noise: own[noise].accuracy[r].share)
-            if r == 1 or own[best].accuracy[r].share > 0:
+            shares = {noise: share_without_a_class(own, r) for noise, own in tuned.items() if noise[0] == kind}
+            best = max(shares, key=lambda noise: shares[noise])
+            if r == 1 or shares[best] > 0:
                 chosen.append(best)
     return list(dict.fromkeys(chosen))
 

@@ -25,7 +25,7 @@ class TextSettings:
     alphas: tuple[str, ...] = ("0.4", "0.3", "0.2", "0.1")
     epochs: int = 15
     batch: int = 64
-    rate: float = 0.002
+    rate: float = 0.003
     n: int = 10_000
     tuning_n: int = 1_000
     tuning_sentences: int = 200

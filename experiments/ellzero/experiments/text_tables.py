@@ -14,6 +14,11 @@ from ellzero.smoothing.runs.metrics import Outcome, Report, summarize
 R_MAX: Final = 6
 CONSTANT: Final = "always the same class"
 
+_WITHOUT: Final = "ACC@1 without a class"
+_WITHOUT_CAPTION: Final = (
+    "ACC@1 without a class is that of the sentences of all other classes, for the class where this is least: a "
+    "classifier that always gives the same answer has 0."
+)
 _KINDS: Final[Mapping[str, str]] = {
     "mask": "hidden with probability {}",
     "masked-share": "share {} hidden",
@@ -70,27 +75,25 @@ class CorpusRows:
 
 
 def make_tuning_table(
-    corpus: str, title: str, tuned: Mapping[tuple[str, str], Report], chosen: Sequence[tuple[str, str]]
+    corpus: str, title: str, tuned: Mapping[tuple[str, str], Sequence[Outcome]], chosen: Sequence[tuple[str, str]]
 ) -> ResultTable:
     """Validation sentences under each noise, and which of them were chosen."""
     columns = (
         ResultColumn("noise on each token"),
         ResultColumn("μ(R)", digits=3),
         *(ResultColumn(f"r = {r}", digits=3) for r in range(3)),
+        ResultColumn(_WITHOUT, digits=3),
         ResultColumn("tested"),
     )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            _KINDS[kind].format(level),
-            estimate_mean(report),
-            *map(estimate_share, report.accuracy[:3]),
-            (kind, level) in chosen,
-        )
-        for (kind, level), report in tuned.items()
-    ]
-    inputs = next(iter(tuned.values())).inputs
+    rows: list[tuple[Cell, ...]] = []
+    for (kind, level), outcomes in tuned.items():
+        report = summarize(outcomes, 2)
+        shares = map(estimate_share, report.accuracy)
+        without = share_without_a_class(outcomes, 1)
+        rows.append((_KINDS[kind].format(level), estimate_mean(report), *shares, without, (kind, level) in chosen))
     caption = (
-        f"{inputs:,} validation sentences. Tested are the levels with the largest ACC@1 and with the largest ACC@2."
+        f"{len(next(iter(tuned.values()))):,} validation sentences. {_WITHOUT_CAPTION} Tested are the levels where it "
+        "is largest, and where ACC@2 so counted is."
     )
     return ResultTable(f"{corpus}-tuning", f"{title}: noise on validation sentences", columns, tuple(rows), caption)
 
@@ -127,7 +130,7 @@ def make_run_table(corpora: Sequence[CorpusRows]) -> ResultTable:
         ResultColumn("sentences"),
         ResultColumn("wrong"),
         ResultColumn("abstained"),
-        ResultColumn("ACC@1 in its worst class", digits=3),
+        ResultColumn(_WITHOUT, digits=3),
         ResultColumn("votes drawn", "percent", 1),
     )
     rows: list[tuple[Cell, ...]] = []
@@ -142,12 +145,11 @@ def make_run_table(corpora: Sequence[CorpusRows]) -> ResultTable:
                     report.inputs,
                     report.wrong,
                     report.abstained,
-                    _find_worst_class(row.outcomes),
+                    share_without_a_class(row.outcomes, 1),
                     row.drawn,
                 )
             )
-    caption = "A classifier that always gives the same answer has ACC@1 = 0 in its worst class."
-    return ResultTable("runs", "Runs", columns, tuple(rows), caption)
+    return ResultTable("runs", "Runs", columns, tuple(rows), _WITHOUT_CAPTION)
 
 
 def make_float_table(corpora: Sequence[CorpusRows]) -> ResultTable:
@@ -209,9 +211,9 @@ def make_notes(corpora: Sequence[CorpusRows]) -> list[str]:
     return [meaning, f"Certificates by other rules that claim more than the same votes prove: {summary}."]
 
 
-def _find_worst_class(outcomes: Sequence[Outcome]) -> float:
-    """The least ACC@1 of all classes."""
-    classes = {outcome.label for outcome in outcomes}
-    return min(
-        summarize([outcome for outcome in outcomes if outcome.label == label], 1).accuracy[1].share for label in classes
+def share_without_a_class(outcomes: Sequence[Outcome], r: int) -> float:
+    """ACC@r of the inputs that are left without one class, the least over all classes; 0 for a constant answer."""
+    others = (
+        [outcome for outcome in outcomes if outcome.label != label] for label in {outcome.label for outcome in outcomes}
     )
+    return min((summarize(each, r).accuracy[r].share for each in others if each), default=0.0)
