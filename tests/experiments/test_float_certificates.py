@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ellzero.certificates import Ablation, Discrete, Look, Mask, Votes, certified_from_votes, lower_bound, plan_looks
 from ellzero.experiments.float_certificates import (
