@@ -124,6 +124,11 @@ REPRODUCE_COMMANDS: Final = {
         "reproduce",
         "Draw the paper's analysis figure: regions against r at ImageNet size, thresholds, certified accuracies.",
     ),
+    "text": CommandEntry(
+        "ellzero.cli.reproduce.text:text_command",
+        "reproduce",
+        "Certify sentences against substituted tokens: SST-2 and TREC by a bag of words. Not in the paper.",
+    ),
     "thresholds": CommandEntry(
         "ellzero.cli.reproduce.thresholds:thresholds_command",
         "reproduce",

@@ -1,80 +1,118 @@
-"""What public code for graphs computes, in float64, beside the exact certificates of the same votes.
+"""Certificates as they are usually computed: in floating point, and as RanMASK has them. For comparison only.
 
-A baseline to compare with, and **no certificate**: nothing is rounded to the safe side, and the joint one is false.
-For sparse bits the regions are those of the number of struck bits among the changed ones, whose likelihood ratios are
-already in order. For features and edges together public code multiplies the two ordered lists, and takes the products
-for ordered. They are not, so that ρ is read off too large.
+None of this proves anything: bounds and thresholds are rounded to the nearest double, and two of the rules are not
+those of the noise that was drawn. What the same votes prove stands beside it.
+
+RanMASK, as its description and its public code are read here (github.com/zjiehang/RanMASK, `utils/certify.py`,
+`utils/mask.py` and `classifier.py` at 4b79c3d): with the lower bound p of the class's probability, r changes are
+certified if p − β·Δ > 1/2, Δ the probability that a changed token is shown. β is the probability of the class given
+that one is. β = 1 is sound. The code may put the share of the votes for the class in its place, which is an estimate of
+another probability. It shows two tokens at least, but computes Δ for as many as the share would leave, also if that is
+one or none.
 """
 
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
+from scipy import special, stats
 
-from ellzero.certificates import Family, Joint, Sparse
-from ellzero.certificates.families.base import Counts
-from ellzero.core.errors import InvalidInput
-
-Floats = npt.NDArray[np.float64]
+from ellzero.certificates import Discrete, Look, threshold
+from ellzero.experiments.masked_share import count_shown
 
 
-def float_lower_bound(count: int, n: int, failure: float) -> float:
-    """The Clopper–Pearson bound as libraries have it: a quantile of the beta distribution."""
-    return float(stats.beta.ppf(failure, count, n - count + 1)) if count else 0.0
+@dataclass(frozen=True)
+class LookCount:
+    """Votes for the class after ``n`` of them, and their lower bound of its probability."""
+
+    n: int
+    count: int
+    bound: float
+
+    @property
+    def share(self) -> float:
+        return self.count / self.n
 
 
-def float_least_count(family: Family, counts: Counts, n: int, failure: float) -> int:
-    """The least count whose float bound gives a float ρ above 1/2; n + 1 if none does."""
-    rho = float_rho(family, counts)
-    low, high = 0, n + 1
-    while low < high:
-        middle = (low + high) // 2
-        if rho(float_lower_bound(middle, n, failure)) > 0.5:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+def float_looks(counts: Sequence[Sequence[int]], looks: Sequence[Look]) -> list[list[LookCount]]:
+    """The looks at the votes of each input, by their counts for the class: Clopper and Pearson's lower bound by the
+    quantile of a beta distribution, as it is usually computed."""
+    rows = [(count, look.n, float(look.failure)) for own in counts for count, look in zip(own, looks, strict=False)]
+    count, n, failure = (np.array(column) for column in zip(*rows, strict=True))
+    bounds = iter(np.where(count > 0, stats.beta.ppf(failure, np.maximum(count, 1), n - count + 1), 0.0).tolist())
+    return [[LookCount(look.n, count, next(bounds)) for count, look in zip(own, looks, strict=False)] for own in counts]
 
 
-def float_rho(family: Family, counts: Counts) -> Callable[[float], float]:
-    """ρ of a budget for sparse bits, or for a joint family of them, as public code has it."""
-    match family:
-        case Sparse():
-            regions = sparse_regions(family, *counts)
-        case Joint():
-            parts = [
-                sparse_regions(member, *counts[2 * place : 2 * place + 2])
-                for place, (_, member) in enumerate(family.members)
-                if isinstance(member, Sparse)
-            ]
-            if 2 * len(parts) != len(counts):
-                raise InvalidInput("family", "sparse bits, or a joint family of them", family)
-            regions = parts[0]
-            for part in parts[1:]:
-                regions = np.array([first * second for first, second in product(regions, part)])
-        case _:
-            raise InvalidInput("family", "sparse bits, or a joint family of them", family)
-
-    def rho(p: float) -> float:
-        """The mass of x̄ where the first regions have the mass p of x."""
-        under_x, under_other = regions[:, 0], regions[:, 1]
-        before = np.concatenate([[0.0], np.cumsum(under_x)[:-1]])
-        taken = np.clip(p - before, 0.0, under_x)
-        return float((under_other * np.divide(taken, under_x, out=np.zeros_like(taken), where=under_x > 0)).sum())
-
-    return rho
+Rule = Callable[[LookCount, int, int], bool]
+"""Whether a look certifies r changes of d tokens: called with the look, d and r."""
 
 
-def sparse_regions(family: Sparse, add: int, delete: int) -> Floats:
-    """P_x and P_x̄ of each number of struck bits, in descending order of their ratio if p₊ + p₋ < 1."""
-    p_add, p_del = float(family.p_add), float(family.p_del)
-    under_x = np.convolve(_binomial(add, p_add), _binomial(delete, p_del))
-    under_other = np.convolve(_binomial(add, 1 - p_del), _binomial(delete, 1 - p_add))
-    return np.stack([under_x, under_other], axis=1)
+def float_radius(looks: Sequence[LookCount], d: int, rule: Rule) -> int | None:
+    """The largest radius that the rule finds at any look, going up from 0 as long as it holds; None to abstain."""
+    radii = [_climb(look, d, rule) for look in looks]
+    return max((radius for radius in radii if radius is not None), default=None)
 
 
-def _binomial(size: int, p: float) -> Floats:
-    masses: Floats = stats.binom.pmf(np.arange(size + 1), size, p)
-    return masses
+def _climb(look: LookCount, d: int, rule: Rule) -> int | None:
+    radius = None
+    for r in range(d + 1):
+        if not rule(look, d, r):
+            break
+        radius = r
+    return radius
+
+
+def mask_rule(m: str) -> Rule:
+    """Tokens hidden independently: p − (1 − m^r) > 1/2."""
+    hidden = float(m)
+    return lambda look, d, r: look.bound - (1 - hidden**r) > 0.5
+
+
+def mask_share_rule(m: str) -> Rule:
+    """The same with the share of the votes for β."""
+    hidden = float(m)
+    return lambda look, d, r: look.bound - look.share * (1 - hidden**r) > 0.5
+
+
+def discrete_rule(k: int, alpha: str) -> Rule:
+    """Tokens substituted: p > τ_r, rounded to the nearest double."""
+    noise = Discrete(k, alpha)
+
+    @lru_cache
+    def nearest(r: int) -> float:
+        return float(threshold(noise, r))
+
+    return lambda look, d, r: look.bound > nearest(r)
+
+
+def ablation_rule(share: str, least: int) -> Rule:
+    """A fixed share hidden: p − Δ > 1/2, Δ from binomial coefficients in floating point."""
+    hidden = Fraction(share)
+    return lambda look, d, r: look.bound - _shown_changes(d, count_shown(d, hidden, least), r) > 0.5
+
+
+def ablation_share_rule(share: str, least: int) -> Rule:
+    """The same with the share of the votes for β."""
+    hidden = Fraction(share)
+    return lambda look, d, r: look.bound - look.share * _shown_changes(d, count_shown(d, hidden, least), r) > 0.5
+
+
+def public_ablation_rule(share: str) -> Rule:
+    """β = 1, and Δ without the least number of tokens that are shown: for short sentences that of another noise."""
+    return ablation_rule(share, least=0)
+
+
+@lru_cache(maxsize=10_000)
+def _shown_changes(d: int, shown: int, r: int) -> float:
+    """Δ: how probable it is that one of r changed tokens is among those that are shown."""
+    return 1 - float(special.comb(d - r, shown)) / float(special.comb(d, shown))
+
+
+FLOAT_THRESHOLD: Final = "τ as the nearest double"
+BETA_ONE: Final = "β = 1, floating point"
+BETA_SHARE: Final = "β = share of the votes"
+PUBLIC_SHOWN: Final = "β = 1, Δ as if fewer tokens were shown"
+"""What rules are called in tables."""

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ellzero.certificates import CollectiveCertificate, Joint, Votes, lower_bound, upper_bound
 from ellzero.certificates.families.base import Budget, Counts
-from ellzero.experiments.float_certificates import float_least_count
 from ellzero.experiments.graph_data import GraphData
+from ellzero.experiments.graph_float_certificates import float_least_count
 from ellzero.experiments.graph_settings import LIMITS, NOISES, GraphSettings
 from ellzero.experiments.result import Cell, Estimate, ResultColumn, ResultTable
 from ellzero.smoothing.graphs import NodeCertificates

@@ -206,6 +206,43 @@ def test_no_change_of_free_positions_within_the_radius_changes_the_answer(
                 assert mine > Fraction(1, 2)
 
 
+DNA_NOISES: list[NoiseFamily] = [DiscreteNoise(3, "0.7"), DiscreteNoise(3, "0.2"), MaskNoise(3, "0.8")]
+
+
+@settings(max_examples=12)
+@given(
+    st.sampled_from(DNA_NOISES),
+    st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    st.integers(0, 4),
+    st.integers(0, 2**31),
+)
+def test_no_change_of_free_letters_of_dna_within_the_radius_changes_the_answer(
+    noise: BaseNoise, motif: list[int], least: int, seed: int
+) -> None:
+    """All strings of four letters, the first of which is protected, and a classifier that counts those of a motif."""
+    mask = (True, False, False, False)
+
+    def classify(point: tuple[int, ...]) -> int:
+        return int(sum(letter == own for letter, own in zip(point, motif, strict=True)) >= least)
+
+    points = list(product(range(4), repeat=4))
+    truth = {
+        x: sum((mass * classify((x[0], *free)) for free, mass in law(noise, x[1:]).items()), Fraction(0))
+        for x in points
+    }
+    classifier = SmoothedClassifier(Lookup(noise.sample_levels, 4, 2, classify), noise, 2, feed="levels")
+    voting = CertifySettings.of(20, 1_000, Fraction(1, 10**9), seed)
+    chosen = points[seed % 16 :: 16]
+    results = classifier.certify_many(map(torch.tensor, chosen), voting, protected=[mask] * len(chosen))
+    for x, result in zip(chosen, results, strict=True):
+        if result.radius is None:
+            continue
+        for other in points:
+            if other[0] == x[0] and sum(a != b for a, b in zip(x, other, strict=True)) <= result.radius:
+                mine = truth[other] if result.prediction else 1 - truth[other]
+                assert mine > Fraction(1, 2)
+
+
 def test_training_leaves_protected_positions_alone() -> None:
     batch, mask = torch.arange(40).reshape(4, 10) % 8, torch.zeros(4, 10, dtype=torch.bool)
     mask[:, :3] = True
