@@ -48,7 +48,7 @@ def make_accuracy_table(
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
         paper = published.get((row.noise, row.certificate))
-        mu = _estimate_mean(row.report, None if paper is None else paper.mean_radius)
+        mu = estimate_mean(row.report, None if paper is None else paper.mean_radius)
         accuracies = (_estimate(each, {} if paper is None else paper.accuracy) for each in row.report.accuracy[1:])
         cells.append((row.title, mu, *accuracies))
     count = rows[0].report.inputs
@@ -75,8 +75,7 @@ def make_tuning_table(tuned: Mapping[str, Report], settings: MnistSettings) -> R
             *(ResultColumn(f"r = {r}", digits=3) for r in range(R_MAX + 1)),
         ),
         tuple(
-            (alpha, _estimate_mean(report), *(each.share for each in report.accuracy))
-            for alpha, report in tuned.items()
+            (alpha, estimate_mean(report), *(each.share for each in report.accuracy)) for alpha, report in tuned.items()
         ),
         f"{inputs:,} images that were not trained on, n = {settings.n:,}. The largest μ(R) decides, as in the paper.",
     )
@@ -124,7 +123,7 @@ def make_grey_table(rows: Sequence[CertifiedRow], grey: Mapping[NoiseKind, Repor
         same = summarize(row.certified.outcomes[: on_grey.inputs], R_MAX)
         for title, report in (("binarised", same), (_GREY_TITLES[row.noise], on_grey)):
             accuracies = (_estimate(each, {} if paper is None else paper.accuracy) for each in report.accuracy[1:])
-            mu = _estimate_mean(report, None if paper is None else paper.mean_radius)
+            mu = estimate_mean(report, None if paper is None else paper.mean_radius)
             cells.append((f"{row.title}: {title}", mu, *accuracies))
     count = min(report.inputs for report in grey.values())
     return ResultTable(
@@ -172,7 +171,7 @@ def _estimate(accuracy: Accuracy, published: Mapping[int, float]) -> Estimate:
     return Estimate(accuracy.share, accuracy.low, accuracy.high, published.get(accuracy.r))
 
 
-def _estimate_mean(report: Report, paper: float | None = None) -> Estimate:
+def estimate_mean(report: Report, paper: float | None = None) -> Estimate:
     """μ(R) with its band of 95 %, without what is below 0: no radius is. No band where all radii are equal: the spread
     of so few says nothing."""
     mean, error = report.mean_radius, report.mean_radius_error

@@ -61,9 +61,9 @@ class Recipe:
     ``batch`` None: 400 as in the paper, and less for small data sets, so that an epoch has forty steps. ``crop``: learn
     from random parts of images, as of ImageNet; held-out inputs are the middle of theirs.
 
-    Beyond the paper: ``copies`` noisy copies of each input in a step, with which ``consistency`` and ``margin`` can be
-    above 0, weights of terms in `compute_loss`; and ``schedule`` "cosine": the rate rises over the first tenth of all
-    steps, then falls to 0 by a cosine, and the last epoch is kept.
+    Beyond the paper: ``copies`` noisy copies of each input in a step, with which ``consistency``, a weight in
+    `compute_loss`, can be above 0; and ``schedule`` "cosine": the rate rises over the first tenth of all steps, then
+    falls to 0 by a cosine, and the last epoch is kept.
     """
 
     epochs: int = 30
@@ -79,7 +79,6 @@ class Recipe:
     schedule: str = Schedule.STEPS.value
     copies: int = 1
     consistency: float = 0.0
-    margin: float = 0.0
 
     def __post_init__(self) -> None:
         read_integer(self.epochs, "epochs", 1)
@@ -93,11 +92,10 @@ class Recipe:
         if self.schedule not in list(Schedule):
             raise InvalidInput("schedule", " or ".join(Schedule), self.schedule)
         read_integer(self.copies, "copies", 1, _MOST_COPIES)
-        for name in ("consistency", "margin"):
-            if not 0 <= getattr(self, name) < 1e3:
-                raise InvalidInput(name, "a number from 0 to 1000", getattr(self, name))
-        if self.copies == 1 and (self.consistency or self.margin):
-            raise InvalidInput("copies", "at least 2 with consistency or margin", self.copies)
+        if not 0 <= self.consistency < 1e3:
+            raise InvalidInput("consistency", "a number from 0 to 1000", self.consistency)
+        if self.copies == 1 and self.consistency:
+            raise InvalidInput("copies", "at least 2 with consistency", self.copies)
 
     def batch_for(self, inputs: int) -> int:
         """How many inputs a step takes."""
@@ -122,7 +120,6 @@ _OPTIONS: Final = {
     "schedule": Schedule.STEPS.value,
     "copies": 1,
     "consistency": 0.0,
-    "margin": 0.0,
 }
 
 IMAGENET_RECIPE = Recipe(epochs=90, batch=300, rate=0.1, decay_every=30, nesterov=False, crop=True)
@@ -250,7 +247,7 @@ class _Run:
             scores = self._forward(samples)
             with self._explained_errors(len(samples)):
                 recipe = self.recipe
-                loss = compute_loss(scores, labels, recipe.copies, recipe.consistency, recipe.margin)
+                loss = compute_loss(scores, labels, recipe.copies, recipe.consistency)
                 if not torch.isfinite(loss):
                     raise Diverged(number + 1, self.recipe.rate)
                 self.optimizer.zero_grad()
