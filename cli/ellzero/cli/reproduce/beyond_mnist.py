@@ -12,7 +12,7 @@ from ellzero.core.conventions import DEFAULT_N
 from ellzero.core.errors import InvalidInput
 from ellzero.core.execution.placement import Placement
 from ellzero.experiments.beyond_mnist import NAME, run_beyond_mnist
-from ellzero.experiments.beyond_mnist_settings import QUICK, BeyondSettings, Row, read_rows
+from ellzero.experiments.beyond_mnist_settings import BEYOND_EPOCHS, QUICK, BeyondSettings, Row, read_rows
 from ellzero.experiments.folder import ExperimentFolder
 
 
@@ -40,7 +40,11 @@ from ellzero.experiments.folder import ExperimentFolder
 )
 @click.option("--n", type=VOTES, default=DEFAULT_N, show_default=True, help="Votes for each binarised image.")
 @click.option(
-    "--epochs", type=IntegerRange(min=1), default=30, show_default=True, help="Of each network; the paper has as many."
+    "--epochs",
+    type=IntegerRange(min=1),
+    default=BEYOND_EPOCHS,
+    show_default=True,
+    help="Of each of our networks; the paper's has 30, as there.",
 )
 @click.option("--seed", type=IntegerRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option(
@@ -83,11 +87,7 @@ def beyond_mnist_command(
         raise click.UsageError("give --data, the folder with MNIST's four files; --quick needs none")
     else:
         settings = BeyondSettings(data, keeps=_read_keeps(keep), rows=read_rows(rows.split(",")), n=n, images=images)
-        settings = replace(
-            settings,
-            recipe=replace(settings.recipe, epochs=epochs),
-            paper_recipe=replace(settings.paper_recipe, epochs=epochs),
-        )
+        settings = replace(settings, recipe=replace(settings.recipe, epochs=epochs))
     settings = replace(
         settings,
         seed=seed,
