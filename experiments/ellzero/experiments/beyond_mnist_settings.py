@@ -12,7 +12,6 @@ from ellzero.experiments.published import ABLATION_MNIST_KEEP, ABLATION_MNIST_N
 from ellzero.smoothing.data.loading import DIGITS
 from ellzero.smoothing.training import Recipe, Schedule
 
-
 BEYOND_EPOCHS: Final = 20
 """Of our networks: fewer than the paper's, which are more expensive too."""
 
