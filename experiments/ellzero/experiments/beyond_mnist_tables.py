@@ -15,6 +15,7 @@ from ellzero.smoothing.runs.metrics import Report
 
 TABLE_ONE: Final = "Table 1: discrete noise and certificate"
 RADII: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
+_LEAST_IMAGES: Final = 6  # 2⁻⁶ is below 2.5 %, and 2⁻⁵ is not
 _TITLES: Final[Mapping[Row, str]] = {
     Row.MEAN: "binarised, two classes",
     Row.MEDIAN: "binarised, two classes",
@@ -88,11 +89,14 @@ def make_radius_table(
 def estimate_median(report: Report, published: int | None = None) -> Estimate:
     """The largest r with ACC@r ≥ 1/2, with a band of 95 %; of what is below 0, an answer that is not right, 0.
 
-    The median of all images is at least r iff ACC@r of all images is at least 1/2; so the band has the r for which the
-    band of ACC@r does not exclude that. It is that of one r, which is where both ends come from.
+    The median of all images is at least r iff ACC@r of all images is at least 1/2: the band ends below with the last r
+    whose own band is above 1/2, and above with the last whose band contains 1/2. Fewer than six images have no band:
+    not even a radius that none of them reaches would be refuted.
     """
     shares = [(each.r, each.share, each.low, each.high) for each in report.accuracy]
     middle, low, high = (max((each[0] for each in shares if each[end] >= 0.5), default=0) for end in (1, 2, 3))
+    if report.inputs < _LEAST_IMAGES:
+        return Estimate(middle, paper=published)
     return Estimate(middle, low, high, published)
 
 
