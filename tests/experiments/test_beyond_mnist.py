@@ -14,7 +14,7 @@ from ellzero.core.errors import BadResults, InvalidInput
 from ellzero.core.execution.placement import Placement
 from ellzero.experiments import beyond_mnist
 from ellzero.experiments.beyond_mnist import run_beyond_mnist
-from ellzero.experiments.beyond_mnist_settings import QUICK, BeyondSettings, Row, read_rows
+from ellzero.experiments.beyond_mnist_settings import QUICK, BeyondRow, BeyondSettings, read_rows
 from ellzero.experiments.folder import ExperimentFolder
 from ellzero.experiments.result import Estimate, ExperimentResult, ResultColumn, ResultTable
 from ellzero.smoothing import AblationNoise, CertifySettings, SmoothedClassifier
@@ -144,7 +144,7 @@ def test_a_run_killed_at_any_stage_resumes_to_the_same_tables(mnist: Path, finis
 def test_rows_can_follow_in_the_same_folder(mnist: Path, finished: Path, tmp_path: Path) -> None:
     """To the same tables, and networks that are there are kept."""
     out = tmp_path / "rows"
-    assert len(run(out, small(mnist, rows=(Row.MEAN,))).table("radii").rows) == 1
+    assert len(run(out, small(mnist, rows=(BeyondRow.MEAN,))).table("radii").rows) == 1
     made = {path: path.stat().st_mtime_ns for path in (out / "models").glob("*.safetensors")}
     assert run(out, small(mnist)).tables == result_of(finished).tables
     assert {path: path.stat().st_mtime_ns for path in made} == made
@@ -192,7 +192,7 @@ def test_more_pixels_than_there_are_cannot_be_shown(mnist: Path, tmp_path: Path)
 
 
 def test_rows_are_read_by_name() -> None:
-    assert read_rows(["grey", " mean ", "grey"]) == (Row.MEAN, Row.GREY)
+    assert read_rows(["grey", " mean ", "grey"]) == (BeyondRow.MEAN, BeyondRow.GREY)
     with pytest.raises(InvalidInput, match="rows must be some of mean, median, paper-network, ablation, grey"):
         read_rows(["mean", "gray"])
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import binom
 
-from ellzero.experiments.beyond_mnist_settings import Row
+from ellzero.experiments.beyond_mnist_settings import BeyondRow
 from ellzero.experiments.beyond_mnist_tables import RowResult, estimate_median, make_beyond_notes
 from ellzero.experiments.dataset_runs import CertifiedInputs
 from ellzero.smoothing.runs.metrics import Outcome, summarize
@@ -34,13 +34,17 @@ def test_the_median_and_its_band_are_those_of_binomial_tests(radii: list[int | N
 @pytest.mark.parametrize(
     ("row", "radius", "said"),
     [
-        (Row.MEAN, 9, "μ(R) is with its whole band above 3.456, the paper's; the median radius is with its whole band"),
-        (Row.MEAN, 2, "μ(R) is with its whole band below 3.456"),
-        (Row.GREY, 9, "the median radius is with its whole band above 8, that of randomized ablation"),
-        (Row.GREY, 8, "the median radius is equal to, with a band that contains, 8"),
+        (
+            BeyondRow.MEAN,
+            9,
+            "μ(R) is with its whole band above 3.456, the paper's; the median radius is with its whole band",
+        ),
+        (BeyondRow.MEAN, 2, "μ(R) is with its whole band below 3.456"),
+        (BeyondRow.GREY, 9, "the median radius is with its whole band above 8, that of randomized ablation"),
+        (BeyondRow.GREY, 8, "the median radius is equal to, with a band that contains, 8"),
     ],
 )
-def test_a_note_says_where_the_band_is(row: Row, radius: int, said: str) -> None:
+def test_a_note_says_where_the_band_is(row: BeyondRow, radius: int, said: str) -> None:
     outcomes = (
         tuple(Outcome(1, 1, radius - place % 2 * (radius != 8)) for place in range(4, 44))
         + (Outcome(1, 1, radius),) * 100

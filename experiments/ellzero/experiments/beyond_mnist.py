@@ -13,7 +13,7 @@ from ellzero.core.conventions import DEFAULT_FAILURE, DEFAULT_N0
 from ellzero.core.errors import BadResults, InvalidInput, MissingExtra
 from ellzero.core.execution.placement import Placement
 from ellzero.experiments.beyond_mnist_figure import plot_curves
-from ellzero.experiments.beyond_mnist_settings import BeyondSettings, Row
+from ellzero.experiments.beyond_mnist_settings import BeyondRow, BeyondSettings
 from ellzero.experiments.beyond_mnist_tables import (
     RowResult,
     estimate_median,
@@ -91,7 +91,7 @@ def run_beyond_mnist(
     bits = images[False]
     compare = (bits.training.digest, bits.test.digest) == MNIST_DIGESTS
     folder.begin(NAME, _describe(settings, images))
-    candidates = {keep: _plan(settings, Row.MEAN, keep) for keep in settings.keeps}
+    candidates = {keep: _plan(settings, BeyondRow.MEAN, keep) for keep in settings.keeps}
     networks = _train(folder, bits, list(candidates.values()), place)
     tuned = {keep: _tune(folder, settings, bits, plan, networks[plan.name], place) for keep, plan in candidates.items()}
     by_mean = max(tuned, key=lambda each: tuned[each].mean_radius)
@@ -101,9 +101,9 @@ def run_beyond_mnist(
     )
     results = []
     for row in settings.rows:
-        if row is Row.MEDIAN and by_median == by_mean and Row.MEAN in settings.rows:
+        if row is BeyondRow.MEDIAN and by_median == by_mean and BeyondRow.MEAN in settings.rows:
             continue  # the same row
-        plan = _plan(settings, row, by_median if row in (Row.MEDIAN, Row.GREY) else by_mean)
+        plan = _plan(settings, row, by_median if row in (BeyondRow.MEDIAN, BeyondRow.GREY) else by_mean)
         own = images[plan.grey]
         network = _train(folder, own, [plan], place)[plan.name]
         run = _make_run(own.test, network, own.noise(plan.keep), plan, settings.seed)
@@ -126,18 +126,18 @@ def run_beyond_mnist(
     return folder.finish(tables, values, make_beyond_notes(results, compare=compare), _plot(folder, results, table_one))
 
 
-def _plan(settings: BeyondSettings, row: Row, keep: int) -> _Plan:
+def _plan(settings: BeyondSettings, row: BeyondRow, keep: int) -> _Plan:
     """How a row comes to be, if so many pixels were chosen."""
     ours = (settings.architecture, settings.recipe)
     match row:
-        case Row.MEAN | Row.MEDIAN:
+        case BeyondRow.MEAN | BeyondRow.MEDIAN:
             return _Plan(False, keep, *ours, settings.n, runner_up=True)
-        case Row.PAPER_NETWORK:
+        case BeyondRow.PAPER_NETWORK:
             paper = (settings.paper_architecture, settings.paper_recipe)
             return _Plan(False, keep, *paper, settings.n, runner_up=True)
-        case Row.ABLATION:
+        case BeyondRow.ABLATION:
             return _Plan(True, settings.ablation_keep, *ours, settings.ablation_n, runner_up=False)
-        case Row.GREY:
+        case BeyondRow.GREY:
             return _Plan(True, keep, *ours, settings.ablation_n, runner_up=True)
 
 

@@ -16,7 +16,7 @@ BEYOND_EPOCHS: Final = 20
 """Of our networks: fewer than the paper's, which are more expensive too."""
 
 
-class Row(StrEnum):
+class BeyondRow(StrEnum):
     """A row of the experiment: images, pixels shown, network and votes.
 
     *mean*, *median*: binarised images, as many pixels shown as gave the largest mean or median radius on validation
@@ -57,7 +57,7 @@ class BeyondSettings:
     tuning_images: int = 400
     ablation_keep: int = ABLATION_MNIST_KEEP
     ablation_n: int = ABLATION_MNIST_N
-    rows: tuple[Row, ...] = tuple(Row)
+    rows: tuple[BeyondRow, ...] = tuple(BeyondRow)
     images: int = 1_000
     seed: int = 0
 
@@ -66,13 +66,13 @@ class BeyondSettings:
             read_integer(keep, "keep", 1)
 
 
-def read_rows(texts: Iterable[str]) -> tuple[Row, ...]:
+def read_rows(texts: Iterable[str]) -> tuple[BeyondRow, ...]:
     """Rows by name, each once and in the order of the table."""
     texts = [text.strip() for text in texts]
     for text in texts:
-        if text not in list(Row):
-            raise InvalidInput("rows", f"some of {', '.join(Row)}", text)
-    return tuple(row for row in Row if row in texts)
+        if text not in list(BeyondRow):
+            raise InvalidInput("rows", f"some of {', '.join(BeyondRow)}", text)
+    return tuple(row for row in BeyondRow if row in texts)
 
 
 QUICK: Final = BeyondSettings(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ellzero.core.conventions import DEFAULT_FAILURE
-from ellzero.experiments.beyond_mnist_settings import BeyondSettings, Row
+from ellzero.experiments.beyond_mnist_settings import BeyondRow, BeyondSettings
 from ellzero.experiments.dataset_runs import CertifiedInputs
 from ellzero.experiments.mnist_tables import estimate_mean
 from ellzero.experiments.mnist_training import TrainedNetwork
@@ -16,12 +16,12 @@ from ellzero.smoothing.runs.metrics import Report
 TABLE_ONE: Final = "Table 1: discrete noise and certificate"
 RADII: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 _LEAST_IMAGES: Final = 6  # 2⁻⁶ is below 2.5 %, and 2⁻⁵ is not
-_TITLES: Final[Mapping[Row, str]] = {
-    Row.MEAN: "binarised, two classes",
-    Row.MEDIAN: "binarised, two classes",
-    Row.PAPER_NETWORK: "binarised, two classes, the paper's network and recipe",
-    Row.ABLATION: "grey, one class, as randomized ablation",
-    Row.GREY: "grey, two classes",
+_TITLES: Final[Mapping[BeyondRow, str]] = {
+    BeyondRow.MEAN: "binarised, two classes",
+    BeyondRow.MEDIAN: "binarised, two classes",
+    BeyondRow.PAPER_NETWORK: "binarised, two classes, the paper's network and recipe",
+    BeyondRow.ABLATION: "grey, one class, as randomized ablation",
+    BeyondRow.GREY: "grey, two classes",
 }
 
 
@@ -29,7 +29,7 @@ _TITLES: Final[Mapping[Row, str]] = {
 class RowResult:
     """A row: how many pixels are shown, how many votes there are at most, the network, and what was certified."""
 
-    row: Row
+    row: BeyondRow
     keep: int
     n: int
     network: TrainedNetwork
@@ -42,7 +42,7 @@ class RowResult:
 
     @property
     def is_grey(self) -> bool:
-        return self.row in (Row.ABLATION, Row.GREY)
+        return self.row in (BeyondRow.ABLATION, BeyondRow.GREY)
 
 
 def make_radius_table(

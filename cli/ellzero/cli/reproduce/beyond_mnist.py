@@ -12,7 +12,7 @@ from ellzero.core.conventions import DEFAULT_N
 from ellzero.core.errors import InvalidInput
 from ellzero.core.execution.placement import Placement
 from ellzero.experiments.beyond_mnist import NAME, run_beyond_mnist
-from ellzero.experiments.beyond_mnist_settings import BEYOND_EPOCHS, QUICK, BeyondSettings, Row, read_rows
+from ellzero.experiments.beyond_mnist_settings import BEYOND_EPOCHS, QUICK, BeyondRow, BeyondSettings, read_rows
 from ellzero.experiments.folder import ExperimentFolder
 
 
@@ -26,7 +26,7 @@ from ellzero.experiments.folder import ExperimentFolder
 )
 @click.option(
     "--rows",
-    default=",".join(Row),
+    default=",".join(BeyondRow),
     show_default=True,
     help="What is certified; further rows can follow in the same folder.",
 )
