@@ -89,6 +89,7 @@ def test_every_row_is_what_its_images_network_and_votes_give(mnist: Path, finish
         (f"bits-masked-paper-cnn-keep-{by_mean}", bits, by_mean, 600, True),
         ("grey-masked-cnn-keep-48", grey, 48, 400, False),
         (f"grey-masked-cnn-keep-{by_median}", grey, by_median, 400, True),
+        (f"grey-masked-cnn-keep-{by_median}", grey, by_median, 600, True),
     ]
     for (name, data, keep, n, runner_up), shown in zip(rows, result.table("radii").rows, strict=True):
         settings = CertifySettings.of(100, n, "0.001", 0, "staged", runner_up)
@@ -193,7 +194,9 @@ def test_more_pixels_than_there_are_cannot_be_shown(mnist: Path, tmp_path: Path)
 
 def test_rows_are_read_by_name() -> None:
     assert read_rows(["grey", " mean ", "grey"]) == (BeyondRow.MEAN, BeyondRow.GREY)
-    with pytest.raises(InvalidInput, match="rows must be some of mean, median, paper-network, ablation, grey"):
+    with pytest.raises(
+        InvalidInput, match="rows must be some of mean, median, paper-network, ablation, grey, grey-more-votes"
+    ):
         read_rows(["mean", "gray"])
 
 

@@ -103,7 +103,7 @@ def run_beyond_mnist(
     for row in settings.rows:
         if row is BeyondRow.MEDIAN and by_median == by_mean and BeyondRow.MEAN in settings.rows:
             continue  # the same row
-        plan = _plan(settings, row, by_median if row in (BeyondRow.MEDIAN, BeyondRow.GREY) else by_mean)
+        plan = _plan(settings, row, by_mean if row in (BeyondRow.MEAN, BeyondRow.PAPER_NETWORK) else by_median)
         own = images[plan.grey]
         network = _train(folder, own, [plan], place)[plan.name]
         run = _make_run(own.test, network, own.noise(plan.keep), plan, settings.seed)
@@ -139,6 +139,8 @@ def _plan(settings: BeyondSettings, row: BeyondRow, keep: int) -> _Plan:
             return _Plan(True, settings.ablation_keep, *ours, settings.ablation_n, runner_up=False)
         case BeyondRow.GREY:
             return _Plan(True, keep, *ours, settings.ablation_n, runner_up=True)
+        case BeyondRow.GREY_MORE_VOTES:
+            return _Plan(True, keep, *ours, settings.n, runner_up=True)
 
 
 def _read_table_one(folder: Path) -> tuple[Estimate, ...]:

@@ -23,6 +23,7 @@ class BeyondRow(StrEnum):
     images. *paper-network*: as *mean*, with the paper's network and recipe. *ablation*: grey images by the protocol of
     randomized ablation: its number of pixels shown, its number of votes, and the certificate of one class. *grey*: grey
     images and as many votes, pixels shown as for *median*, and the certificate of two classes, as all but *ablation*.
+    *grey-more-votes*: the same with as many votes as for binarised images.
     """
 
     MEAN = "mean"
@@ -30,6 +31,7 @@ class BeyondRow(StrEnum):
     PAPER_NETWORK = "paper-network"
     ABLATION = "ablation"
     GREY = "grey"
+    GREY_MORE_VOTES = "grey-more-votes"
 
 
 def _make_recipe(epochs: int) -> Recipe:

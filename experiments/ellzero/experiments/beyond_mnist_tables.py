@@ -22,6 +22,7 @@ _TITLES: Final[Mapping[BeyondRow, str]] = {
     BeyondRow.PAPER_NETWORK: "binarised, two classes, the paper's network and recipe",
     BeyondRow.ABLATION: "grey, one class, as randomized ablation",
     BeyondRow.GREY: "grey, two classes",
+    BeyondRow.GREY_MORE_VOTES: "grey, two classes, more votes",
 }
 
 
@@ -42,7 +43,7 @@ class RowResult:
 
     @property
     def is_grey(self) -> bool:
-        return self.row in (BeyondRow.ABLATION, BeyondRow.GREY)
+        return self.row in (BeyondRow.ABLATION, BeyondRow.GREY, BeyondRow.GREY_MORE_VOTES)
 
 
 def make_radius_table(
