@@ -11,6 +11,7 @@ from command_line import Ellzero
 from ellzero.cli.certify import certify_command
 from ellzero.cli.train import train_command
 from ellzero.smoothing import AblationNoise, DiscreteNoise, GroupedNoise, HierarchicalNoise
+from ellzero.smoothing.models.files import ModelFile
 
 
 def test_tokens_are_trained_resumed_certified_and_overwritten(tmp_path: Path) -> None:
@@ -39,6 +40,15 @@ def test_tokens_are_trained_resumed_certified_and_overwritten(tmp_path: Path) ->
     replaced = CliRunner().invoke(certify_command, [*certify, "--n", "3000", "--device", "cpu", "--overwrite"])
     assert replaced.exit_code == 0, replaced.output
     assert (results / "mine.txt").read_text() == "kept"
+
+
+def test_options_of_the_recipe_are_on_the_card(ellzero: Ellzero, tmp_path: Path) -> None:
+    out = tmp_path / "model.safetensors"
+    options = "--schedule cosine --copies 2 --consistency 1.5 --epochs 1"
+    done = ellzero(f"train --data digits --alpha 0.9 --architecture strided-cnn {options} --device cpu --out {out}")
+    assert done.code == 0, done.err
+    training = ModelFile.read(out).card.training
+    assert (training["schedule"], training["copies"], training["consistency"]) == ("cosine", 2, 1.5)
 
 
 def test_noises_with_symbols_of_their_own_are_trained_and_certified(ellzero: Ellzero, tmp_path: Path) -> None:
@@ -130,6 +140,9 @@ def test_levels_that_the_training_was_told_need_not_be_told_again(ellzero: Ellze
         ("train --alpha 0.9 --epochs 0", "Invalid value for '--epochs': 0 is not in the range x>=1."),
         ("train --alpha 0.9 --out model.pt", "--out must be a file name that ends in .safetensors"),
         ("train --alpha 0.9 --device gpu", "--device must be auto, cpu, cuda or cuda:0"),
+        ("train --alpha 0.9 --consistency 5", "--copies must be at least 2 with consistency"),
+        ("train --alpha 0.9 --copies 2 --consistency -1", "Invalid value for '--consistency'"),
+        ("train --alpha 0.9 --schedule linear", "Invalid value for '--schedule': 'linear' is not one of"),
         ("train --data /nowhere --alpha 0.9", "is not a folder with a data set"),
     ],
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from smoothing.data_writers import write_image
 
 from ellzero.certificates import InvalidInput
-from ellzero.smoothing import DiscreteNoise, GaussianNoise
+from ellzero.smoothing import DiscreteNoise, GaussianNoise, add_noise
 from ellzero.smoothing.data.datasets import ArrayData, Levels
 from ellzero.smoothing.data.folders import ImageFolder, open_images
 from ellzero.smoothing.errors import BadModelFile, Diverged, ModelFailed
@@ -64,20 +64,27 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize("noise", [NOISE, GaussianNoise("1/4", k=3)])
-def test_a_stopped_training_resumes_to_the_same_weights(tmp_path: Path, noise: DiscreteNoise | GaussianNoise) -> None:
+CONSISTENT = replace(RECIPE, schedule="cosine", copies=3, consistency=2.0)
+
+
+@pytest.mark.parametrize(
+    ("noise", "recipe"), [(NOISE, RECIPE), (GaussianNoise("1/4", k=3), RECIPE), (NOISE, CONSISTENT)]
+)
+def test_a_stopped_training_resumes_to_the_same_weights(
+    tmp_path: Path, noise: DiscreteNoise | GaussianNoise, recipe: Recipe
+) -> None:
     def stop(epoch: Epoch) -> None:
         if epoch.number == 2:
             raise Stop
 
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    Training(stripes(), noise, CARD, RECIPE, whole, CPU).run()
+    Training(stripes(), noise, CARD, recipe, whole, CPU).run()
     with pytest.raises(Stop):
-        Training(stripes(), noise, CARD, RECIPE, parts, CPU).run(stop)
+        Training(stripes(), noise, CARD, recipe, parts, CPU).run(stop)
     assert not parts.exists()
     torch.rand(7)  # what others draw meanwhile does not matter
     later: list[int] = []
-    Training(stripes(), noise, CARD, RECIPE, parts, CPU).run(lambda epoch: later.append(epoch.number))
+    Training(stripes(), noise, CARD, recipe, parts, CPU).run(lambda epoch: later.append(epoch.number))
     assert later == [3, 4]
     assert same(whole, parts)
 
@@ -106,6 +113,52 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
         Training(stripes(), NOISE, CARD, replace(RECIPE, epochs=1), out, CPU).run()
 
 
+def test_a_training_without_options_is_the_one_from_before_they_existed(tmp_path: Path) -> None:
+    """Its checkpoints have the same identity, so that it resumes; and its weights are those of the plain recipe."""
+    described = {"epochs", "batch", "rate", "momentum", "weight_decay", "decay_every", "decay", "seed"}
+    assert set(Recipe().describe()) == described
+    plain, options = tmp_path / "plain.safetensors", tmp_path / "options.safetensors"
+    Training(stripes(), NOISE, CARD, RECIPE, plain, CPU).run()
+    Training(stripes(), NOISE, CARD, replace(RECIPE, schedule="steps", copies=1, consistency=0.0), options, CPU).run()
+    assert plain.read_bytes() == options.read_bytes()
+
+
+@pytest.mark.parametrize("changes", [{"copies": 2}, {"copies": 2, "consistency": 1.0}, {"schedule": "cosine"}])
+def test_each_option_changes_the_weights_and_is_on_the_card(tmp_path: Path, changes: dict[str, object]) -> None:
+    plain, out = tmp_path / "plain.safetensors", tmp_path / "model.safetensors"
+    recipe = replace(RECIPE, epochs=1)
+    Training(stripes(), NOISE, CARD, recipe, plain, CPU).run()
+    card = Training(stripes(), NOISE, CARD, replace(recipe, **changes), out, CPU).run()  # type: ignore[arg-type]
+    assert not same(plain, out)
+    assert changes.items() <= card.training.items()
+
+
+def test_consistency_makes_the_answers_on_copies_more_alike(tmp_path: Path) -> None:
+    """By the spread of an input's scores over noisy copies, as probabilities."""
+    spreads = []
+    for number, consistency in enumerate((0.0, 20.0)):
+        out = tmp_path / f"{number}.safetensors"
+        recipe = replace(RECIPE, epochs=6, copies=4, consistency=consistency)
+        Training(stripes(), NOISE, CARD, recipe, out, CPU).run()
+        network = load_model(out).network
+        inputs = torch.from_numpy(stripes().inputs(range(50)))
+        noisy = torch.cat([add_noise(inputs, NOISE, seed=step) for step in range(20)])
+        with torch.inference_mode():
+            spreads.append(float(network(noisy).softmax(1).view(20, 50, 2).std(0).mean()))
+    assert spreads[1] < spreads[0]
+
+
+def test_under_a_cosine_the_last_epoch_is_kept(tmp_path: Path) -> None:
+    out = tmp_path / "model.safetensors"
+    epochs: list[Epoch] = []
+    training = Training(stripes(), NOISE, CARD, replace(RECIPE, schedule="cosine", rate=0.5), out, CPU)
+    card = training.run(epochs.append)
+    assert card.training["validation"] == epochs[-1].validation
+    last = torch.load(training.checkpoint, weights_only=True)
+    assert all(torch.equal(a, b) for a, b in zip(weights(out), last["weights"].values(), strict=True))
+    assert last["scheduler"]["_last_lr"] == [0.0]
+
+
 def test_a_batch_suits_the_data() -> None:
     assert Recipe().batch_for(55_000) == 400  # the paper's
     assert Recipe().batch_for(1_295) == 32
@@ -120,6 +173,11 @@ def test_a_batch_suits_the_data() -> None:
         ({"rate": 0.0}, "rate must be a number above 0"),
         ({"rate": float("nan")}, "rate must be a number above 0"),
         ({"seed": -1}, "seed must be"),
+        ({"schedule": "linear"}, "schedule must be steps or cosine"),
+        ({"copies": 0}, "copies must be an integer"),
+        ({"copies": 2, "consistency": -1.0}, "consistency must be a number from 0"),
+        ({"copies": 2, "consistency": float("nan")}, "consistency must be a number from 0"),
+        ({"consistency": 1.0}, "copies must be at least 2 with consistency"),
     ],
 )
 def test_a_wrong_recipe_is_refused(options: dict[str, object], message: str) -> None:

@@ -104,6 +104,11 @@ REPRODUCE_COMMANDS: Final = {
         "reproduce",
         "Repeat the experiment on BACE: guaranteed AUC against the share of manipulated molecules.",
     ),
+    "beyond-mnist": CommandEntry(
+        "ellzero.cli.reproduce.beyond_mnist:beyond_mnist_command",
+        "reproduce",
+        "Certify MNIST beyond the paper: hide most pixels, and let votes certify the lead of two classes.",
+    ),
     "graphs": CommandEntry(
         "ellzero.cli.reproduce.graphs:graphs_command",
         "reproduce",

@@ -16,7 +16,7 @@ from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
-from ellzero.smoothing.training import Epoch, Recipe, Training
+from ellzero.smoothing.training import Epoch, Recipe, Schedule, Training
 
 
 @click.command("train", cls=Command)
@@ -60,6 +60,28 @@ from ellzero.smoothing.training import Epoch, Recipe, Training
     help="Divide the learning rate by ten every this many epochs.",
 )
 @click.option(
+    "--schedule",
+    type=click.Choice([each.value for each in Schedule]),
+    default=Recipe.schedule,
+    show_default=True,
+    help="Of the learning rate: steps as --decay-every says, keeping the best epoch; or up, and down to 0 by a cosine, "
+    "keeping the last one.",
+)
+@click.option(
+    "--copies",
+    type=IntegerRange(min=1),
+    default=Recipe.copies,
+    show_default=True,
+    help="Noisy copies of each input in a step.",
+)
+@click.option(
+    "--consistency",
+    type=click.FloatRange(min=0),
+    default=Recipe.consistency,
+    show_default=True,
+    help="Weight of a loss for answers that differ between copies of an input; needs two or more.",
+)
+@click.option(
     "--nesterov/--no-nesterov",
     default=Recipe.nesterov,
     show_default=True,
@@ -80,6 +102,9 @@ def train_command(
     batch: int | None,
     rate: float,
     decay_every: int,
+    schedule: str,
+    copies: int,
+    consistency: float,
     nesterov: bool,
     crop: bool,
     seed: int,
@@ -88,8 +113,8 @@ def train_command(
 ) -> None:
     """Train a network on noisy inputs, by the paper's recipe, and save it as a model.
 
-    Keeps the epoch that does best on held-out inputs under noise. The same command resumes a training that was
-    stopped.
+    Keeps the epoch that does best on held-out inputs under noise, or the last. The same command resumes a training that
+    was stopped.
     """
     source = data.source(noise.k)
     chosen_device = find_device(device)
@@ -105,6 +130,9 @@ def train_command(
         batch=batch,
         rate=rate,
         decay_every=decay_every,
+        schedule=schedule,
+        copies=copies,
+        consistency=consistency,
         seed=seed,
         nesterov=nesterov,
         crop=crop,

@@ -20,6 +20,7 @@ from ellzero.core.text import count_noun
 from ellzero.experiments.adversary_search import SEARCH_SCHEMA, run_searches
 from ellzero.experiments.dataset_runs import certify_inputs
 from ellzero.experiments.folder import ExperimentFolder
+from ellzero.experiments.image_source import ImageSource, check_fit
 from ellzero.experiments.mnist_figures import plot_alphas, plot_rows
 from ellzero.experiments.mnist_settings import MnistSettings, read_alphas
 from ellzero.experiments.mnist_tables import (
@@ -37,9 +38,7 @@ from ellzero.experiments.one_thread import use_one_thread
 from ellzero.experiments.public_code import GreyNoise, GreyRun, for_grey
 from ellzero.experiments.published import MNIST, MNIST_BEST_ALPHA, MNIST_DIGESTS, NoiseKind
 from ellzero.experiments.result import ExperimentResult
-from ellzero.smoothing.data.datasets import DataSet, ReorderedData
 from ellzero.smoothing.data.source import DataSource
-from ellzero.smoothing.errors import BadData
 from ellzero.smoothing.noise.continuous import GaussianNoise
 from ellzero.smoothing.noise.discrete import DiscreteNoise
 from ellzero.smoothing.noise.rounded_gaussian import RoundedGaussianNoise
@@ -50,16 +49,14 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 from ellzero.smoothing.training import Recipe
 
 NAME: Final = "mnist"
-_IMAGE_SIZE = 224  # of folders of images, which MNIST is not
-_LEAST_TRAINING = 20  # so that two are held out
 _SECONDS_A_SEARCH = 20.0  # on one core, about; only to choose where to run
 
 
 def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placement) -> ExperimentResult:
     """Train, tune, certify and search, and set the paper's figures beside ours. Everything is kept as it comes."""
     settings = replace(settings, alphas=read_alphas(settings.alphas))
-    training, test = _Source(settings, "train"), _Source(settings, "test")
-    _check_fit(training.data, test.data, settings.uri)
+    training, test = _open_images(settings, "train"), _open_images(settings, "test")
+    check_fit(training.data, test.data, settings.uri)
     compare = _is_papers(settings, training, test)
     folder.begin(NAME, _describe(settings, training, test))
     networks = _train_discrete(folder, settings, training.source, place)
@@ -106,44 +103,17 @@ def run_mnist(folder: ExperimentFolder, settings: MnistSettings, place: Placemen
     return folder.finish(tables, values, notes, _plot(folder, rows, tuned, compare=beside))
 
 
-class _Source:
-    """Binarised inputs of a split in an order of the seed, so that the first ones are a random sample."""
-
-    def __init__(self, settings: MnistSettings, split: str, *, held_out: bool = False, grey: bool = False) -> None:
-        self.source = DataSource(
-            settings.uri,
-            split,
-            k=None,
-            image_size=_IMAGE_SIZE,
-            binarize=None if grey else settings.threshold,
-            held_out=settings.recipe.seed if held_out else None,
-            shuffle=settings.seed if split == "test" or held_out else None,
-        )
-        self.data: DataSet = self.source.load()
-        if len(self.data.shape) != 3:
-            raise BadData(settings.uri, f"has inputs of shape {self.data.shape}, which are not images")
-
-    @property
-    def size(self) -> int:
-        return len(self.data.labels)
-
-    @property
-    def digest(self) -> str:
-        """Of the inputs in the order of their files."""
-        return self.data.data.digest if isinstance(self.data, ReorderedData) else self.data.digest
+def _open_images(settings: MnistSettings, split: str, *, held_out: bool = False, grey: bool = False) -> ImageSource:
+    return ImageSource(
+        settings.uri,
+        split,
+        threshold=None if grey else settings.threshold,
+        held_out=settings.recipe.seed if held_out else None,
+        shuffle=settings.seed if split == "test" or held_out else None,
+    )
 
 
-def _check_fit(training: DataSet, test: DataSet, uri: str) -> None:
-    """Raise unless networks for the training images can be tested by the others, before any is trained."""
-    if test.shape != training.shape:
-        raise BadData(uri, f"has test images of shape {test.shape}, and training images of {training.shape}")
-    if len(test.class_names) > len(training.class_names):
-        raise BadData(uri, f"has {len(test.class_names)} classes to test, and {len(training.class_names)} to train")
-    if len(training.labels) < _LEAST_TRAINING:
-        raise BadData(uri, f"has {len(training.labels)} training images, and must have at least {_LEAST_TRAINING}")
-
-
-def _is_papers(settings: MnistSettings, training: "_Source", test: "_Source") -> bool:
+def _is_papers(settings: MnistSettings, training: ImageSource, test: ImageSource) -> bool:
     """Whether the paper's figures are about the same images, recipe and votes."""
     return (
         (training.digest, test.digest) == MNIST_DIGESTS
@@ -153,7 +123,7 @@ def _is_papers(settings: MnistSettings, training: "_Source", test: "_Source") ->
     )
 
 
-def _describe(settings: MnistSettings, training: _Source, test: _Source) -> dict[str, Any]:
+def _describe(settings: MnistSettings, training: ImageSource, test: ImageSource) -> dict[str, Any]:
     """What must be the same for results to belong together. What depends on α has it in its name."""
     return {
         "data": {"training": training.data.digest, "test": test.data.digest, "threshold": settings.threshold},
@@ -195,7 +165,7 @@ def _train(
     return train_networks(folder, source, noises, settings.architecture, settings.recipe, place)
 
 
-def _make_run(inputs: _Source, network: TrainedNetwork, noise: Mapping[str, Any], n: int, seed: int) -> DatasetRun:
+def _make_run(inputs: ImageSource, network: TrainedNetwork, noise: Mapping[str, Any], n: int, seed: int) -> DatasetRun:
     return DatasetRun(
         model=str(network.path),
         model_digest=network.saved.digest,
@@ -215,7 +185,7 @@ def _tune(
     folder: ExperimentFolder, settings: MnistSettings, networks: Mapping[str, TrainedNetwork], place: Placement
 ) -> dict[str, Report]:
     """What the Gaussian certificate says of validation images, for each α; they were not trained on."""
-    validation = _Source(settings, "train", held_out=True)
+    validation = _open_images(settings, "train", held_out=True)
     indices = range(min(settings.tuning_images, validation.size))
     tuned = {}
     for alpha, network in networks.items():
@@ -229,7 +199,7 @@ def _tune(
 def _certify_rows(
     folder: ExperimentFolder,
     settings: MnistSettings,
-    test: _Source,
+    test: ImageSource,
     alpha: str,
     runs: Sequence[tuple[NoiseKind, NoiseKind, TrainedNetwork, Mapping[str, Any]]],
     place: Placement,
@@ -256,7 +226,7 @@ def _certify_grey(
 
     Of the discrete noise these are no certificates. Gaussian noise covers grey images as well as others.
     """
-    grey = _Source(settings, "test", grey=True)
+    grey = _open_images(settings, "test", grey=True)
     levels = grey.data.levels
     indices = range(min(settings.grey_images, settings.images, grey.size))
     ((_, gaussian_noise),) = _match_gaussian(alpha, levels - 1).items()
@@ -280,7 +250,7 @@ def _certify_grey(
 def _search(
     folder: ExperimentFolder,
     settings: MnistSettings,
-    test: _Source,
+    test: ImageSource,
     network: TrainedNetwork,
     alpha: str,
     place: Placement,

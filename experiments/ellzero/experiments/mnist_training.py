@@ -20,8 +20,9 @@ from ellzero.experiments.folder import ExperimentFolder
 from ellzero.experiments.one_thread import use_one_thread
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.data.source import DataSource
-from ellzero.smoothing.models.architectures import build
+from ellzero.smoothing.models.architectures import build, find_feed
 from ellzero.smoothing.models.card import ModelCard
+from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.files import SavedModel, load_model
 from ellzero.smoothing.noise.registry import make_noise
 from ellzero.smoothing.training import Recipe, Training
@@ -72,6 +73,7 @@ class TrainingTask:
             shape=data.shape,
             num_classes=len(data.class_names),
             levels=data.levels,
+            feed=find_feed(self.architecture).value,
             data=data.name,
             binarize=self.source.binarize,
             class_names=data.class_names,
@@ -144,15 +146,17 @@ def _train(task: TrainingTask) -> str:
 def _seconds_an_epoch(task: TrainingTask) -> float:
     """How long an epoch takes on one core, by a short trial: only to say it beforehand."""
     data = task.source.load()
-    network = build(task.architecture, data.shape, len(data.class_names), data.levels, {})
-    batch = task.recipe.batch_for(len(data.labels))
-    samples = torch.rand(batch, *data.shape)
+    levels = make_noise(task.noise).sample_levels
+    network = build(task.architecture, data.shape, len(data.class_names), levels, {})
+    batch = task.recipe.batch_for(len(data.labels)) * task.recipe.copies
+    as_levels = find_feed(task.architecture) is Feed.LEVELS
+    samples = torch.randint(levels, (batch, *data.shape)) if as_levels else torch.rand(batch, *data.shape)
     labels = torch.zeros(batch, dtype=torch.int64)
     start = time.perf_counter()
     with use_one_thread():
         for _ in range(_PROBE_STEPS):
             nn.functional.cross_entropy(network(samples), labels).backward()  # type: ignore[no-untyped-call]
-    return (time.perf_counter() - start) / _PROBE_STEPS * len(data.labels) / batch
+    return (time.perf_counter() - start) / _PROBE_STEPS * task.recipe.copies * len(data.labels) / batch
 
 
 @contextmanager

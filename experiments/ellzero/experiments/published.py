@@ -1,7 +1,8 @@
 """The figures that the paper reports, to stand beside ours.
 
 G.-H. Lee, Y. Yuan, S. Chang, T. Jaakkola: *Tight Certificates of Adversarial Robustness for Randomly Smoothed
-Classifiers*, NeurIPS 2019, https://arxiv.org/abs/1906.04948.
+Classifiers*, NeurIPS 2019, https://arxiv.org/abs/1906.04948. And of another paper, for comparison beyond: A. Levine,
+S. Feizi: *Robustness Certificates for Sparse Adversarial Attacks by Randomized Ablation*, AAAI 2020.
 """
 
 from collections.abc import Mapping
@@ -79,3 +80,10 @@ DAYS_A_CELL: Final = 4
 
 BACE_GAPS: Final[Mapping[int, float]] = {1: 0.358, 2: 0.402}
 """The mean gap between the exact certificate of the tree and that for all classifiers, over the training set, by r."""
+
+ABLATION_MNIST_MEDIAN: Final = 8
+"""Randomized ablation on MNIST in grey levels: the median certified radius, in pixels."""
+ABLATION_MNIST_KEEP: Final = 45
+"""How many of the 784 pixels it shows."""
+ABLATION_MNIST_N: Final = 10_000
+"""How many votes it takes."""

@@ -8,14 +8,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from functools import partial
+from math import cos, pi
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler, StepLR
 
 from ellzero.core.errors import InvalidInput
 from ellzero.core.numbers import read_integer
@@ -28,13 +31,23 @@ from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.files import check_model_path, save_model, write_file
 from ellzero.smoothing.models.model_io import check_feed, is_out_of_memory, make_model_error, prepare_for_model
 from ellzero.smoothing.noise.base import NoiseFamily
-from ellzero.smoothing.noise.protected import read_inputs, sample_noisy_batch
+from ellzero.smoothing.noise.protected import Mask, read_inputs, sample_noisy_batch
 from ellzero.smoothing.noise.random_streams import Stage
+from ellzero.smoothing.training_loss import compute_loss
 from ellzero.smoothing.training_noise import open_training_source
 from ellzero.smoothing.voters.torch_voter import read_scores
 
 _LARGEST_BATCH = 400
 _LEAST_STEPS = 40
+_MOST_COPIES = 1_000
+_RISING = 0.1
+
+
+class Schedule(StrEnum):
+    """How the learning rate changes: in steps after epochs, or after every step by a cosine."""
+
+    STEPS = "steps"
+    COSINE = "cosine"
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,10 @@ class Recipe:
 
     ``batch`` None: 400 as in the paper, and less for small data sets, so that an epoch has forty steps. ``crop``: learn
     from random parts of images, as of ImageNet; held-out inputs are the middle of theirs.
+
+    Beyond the paper: ``copies`` noisy copies of each input in a step, with which ``consistency``, a weight in
+    `compute_loss`, can be above 0; and ``schedule`` "cosine": the rate rises over the first tenth of all steps, then
+    falls to 0 by a cosine, and the last epoch is kept.
     """
 
     epochs: int = 30
@@ -56,6 +73,9 @@ class Recipe:
     seed: int = 0
     nesterov: bool = True
     crop: bool = False
+    schedule: str = Schedule.STEPS.value
+    copies: int = 1
+    consistency: float = 0.0
 
     def __post_init__(self) -> None:
         read_integer(self.epochs, "epochs", 1)
@@ -66,6 +86,13 @@ class Recipe:
         for name in ("rate", "decay"):
             if not 0 < getattr(self, name) < 1e3:
                 raise InvalidInput(name, "a number above 0", getattr(self, name))
+        if self.schedule not in list(Schedule):
+            raise InvalidInput("schedule", " or ".join(Schedule), self.schedule)
+        read_integer(self.copies, "copies", 1, _MOST_COPIES)
+        if not 0 <= self.consistency < 1e3:
+            raise InvalidInput("consistency", "a number from 0 to 1000", self.consistency)
+        if self.copies == 1 and self.consistency:
+            raise InvalidInput("copies", "at least 2 with consistency", self.copies)
 
     def batch_for(self, inputs: int) -> int:
         """How many inputs a step takes."""
@@ -74,11 +101,23 @@ class Recipe:
     def describe(self) -> dict[str, Any]:
         """The recipe as cards and checkpoints state it.
 
-        ``nesterov`` and ``crop`` are left out at their defaults: trainings that began before they existed resume.
+        Options are left out at their defaults: trainings that began before they existed resume.
         """
-        options = {"nesterov": True, "crop": False}
-        return {name: value for name, value in asdict(self).items() if (name, value) not in options.items()}
+        return {name: value for name, value in asdict(self).items() if (name, value) not in _OPTIONS.items()}
 
+    @property
+    def keeps_last(self) -> bool:
+        """Whether the last epoch is kept, at whose end the rate is 0, instead of the best on held-out inputs."""
+        return self.schedule == Schedule.COSINE
+
+
+_OPTIONS: Final = {
+    "nesterov": True,
+    "crop": False,
+    "schedule": Schedule.STEPS.value,
+    "copies": 1,
+    "consistency": 0.0,
+}
 
 IMAGENET_RECIPE = Recipe(epochs=90, batch=300, rate=0.1, decay_every=30, nesterov=False, crop=True)
 """The paper's recipe for ImageNet."""
@@ -100,7 +139,7 @@ StepCallback = Callable[[int, int, float], None]
 
 
 class Training:
-    """Trains the network of ``card`` with cross entropy on noisy samples, and saves its best epoch to ``out``.
+    """Trains the network of ``card`` on noisy samples by a recipe, and saves its best or last epoch to ``out``.
 
     After every epoch a checkpoint is written beside it, from which the same training resumes after a stop and ends with
     the same weights. The card that is saved contains the noise and how the model was trained.
@@ -186,12 +225,14 @@ class _Run:
             weight_decay=recipe.weight_decay,
             nesterov=recipe.nesterov and recipe.momentum > 0,
         )
-        self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, recipe.decay_every, recipe.decay)
         self.validation, self.training = hold_out(len(data.labels), recipe.seed)
         if not len(self.validation):
             raise InvalidInput("data", "at least ten inputs to train with", len(data.labels))
         self.batch = recipe.batch_for(len(self.training))
         self.steps = -(-len(self.training) // self.batch)
+        self.scheduler: LRScheduler = StepLR(self.optimizer, recipe.decay_every, recipe.decay)
+        if recipe.schedule == Schedule.COSINE:
+            self.scheduler = LambdaLR(self.optimizer, partial(_cosine_share, total=recipe.epochs * self.steps))
 
     def epoch(self, number: int, step_done: StepCallback) -> Epoch:
         start = time.perf_counter()
@@ -202,16 +243,20 @@ class _Run:
         for step, (samples, labels) in enumerate(self._noisy(order, Stage.TRAIN, number)):
             scores = self._forward(samples)
             with self._explained_errors(len(samples)):
-                loss = nn.functional.cross_entropy(scores, labels)
+                recipe = self.recipe
+                loss = compute_loss(scores, labels, recipe.copies, recipe.consistency)
                 if not torch.isfinite(loss):
                     raise Diverged(number + 1, self.recipe.rate)
                 self.optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 self.optimizer.step()
+            if recipe.schedule == Schedule.COSINE:
+                self.scheduler.step()
             loss_sum += loss.item() * len(labels)
-            right += int((scores.argmax(1) == labels).sum())
+            right += int((scores.argmax(1) == labels.repeat(recipe.copies)).sum()) / recipe.copies
             step_done(number * self.steps + step + 1, self.recipe.epochs * self.steps, loss.item())
-        self.scheduler.step()
+        if self.recipe.schedule == Schedule.STEPS:
+            self.scheduler.step()
         count = len(order)
         return Epoch(number + 1, loss_sum / count, right / count, self._validate(), time.perf_counter() - start)
 
@@ -244,6 +289,7 @@ class _Run:
             raise make_model_error(error) from error
 
     def _noisy(self, order: NDArray[np.int64], stage: Stage, number: int) -> Iterator[tuple[Tensor, Tensor]]:
+        copies = self.recipe.copies if stage is Stage.TRAIN else 1
         batches = [order[start : start + self.batch] for start in range(0, len(order), self.batch)]
         read: Callable[[NDArray[np.int64]], Levels] = self.data.inputs
         if self.images is not None and stage is Stage.TRAIN:
@@ -251,7 +297,7 @@ class _Run:
         for step, (indices, inputs) in enumerate(read_ahead(read, batches)):
             levels, masks = read_inputs(self.noise, inputs, self.data.protected(indices))
             source = open_training_source(self.noise, self.recipe.seed, number, stage, step, self.device)
-            noisy = sample_noisy_batch(self.noise, levels, masks, source)
+            noisy = sample_noisy_batch(self.noise, *_repeat(copies, levels, masks), source)
             labels = torch.from_numpy(self.data.labels[indices]).to(self.device)
             samples = torch.as_tensor(prepare_for_model(noisy, self.noise.levels, Feed.of(self.card.feed)))
             yield samples.contiguous(memory_format=_memory_format(samples)), labels
@@ -259,6 +305,18 @@ class _Run:
     def _generator(self, purpose: str) -> np.random.Generator:
         digest = hashlib.blake2b(f"{self.recipe.seed} {purpose}".encode(), digest_size=16).digest()
         return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
+
+
+def _cosine_share(step: int, total: int) -> float:
+    """The share of the rate after so many steps: it rises over the first tenth, and falls to 0 at the end."""
+    return min(1.0, (step + 1) / (_RISING * total)) * (1 + cos(pi * step / total)) / 2
+
+
+def _repeat(copies: int, levels: NDArray[Any], masks: Mask | None) -> tuple[NDArray[Any], Mask | None]:
+    """A batch so many times, one after the other."""
+    if copies == 1:
+        return levels, masks
+    return np.concatenate([levels] * copies), None if masks is None else np.concatenate([masks] * copies)
 
 
 def _memory_format(samples: Tensor) -> torch.memory_format:
@@ -303,7 +361,7 @@ class _Checkpoint:
     def save(self, epoch: Epoch) -> None:
         self._epochs.append(epoch)
         weights = {name: value.detach().clone() for name, value in self._run.network.state_dict().items()}
-        if epoch.validation > self.best:
+        if epoch.validation > self.best or self._run.recipe.keeps_last:
             self.best, self.best_weights = epoch.validation, weights
         state = {
             "identity": self._identity,

@@ -17,6 +17,7 @@ from ellzero.core.text import first_line
 from ellzero.smoothing.errors import BadModelFile, UnknownModel
 from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.resnet import RESNET50_LAYERS, RESNET50_WIDTH, ResNet
+from ellzero.smoothing.models.strided_cnn import ShownPlanes, masked_cnn, strided_cnn
 
 Factory = Callable[..., nn.Module]
 """Called with ``shape``, ``num_classes``, ``levels`` and the model's own configuration as keywords.
@@ -58,6 +59,17 @@ def paper_cnn(*, shape: Sequence[int], num_classes: int, levels: int) -> nn.Modu
     with torch.no_grad():
         features = convolutions(torch.zeros(1, *shape)).shape[1]
     return nn.Sequential(*convolutions, nn.Linear(features, 500), nn.ReLU(), nn.Linear(500, num_classes))
+
+
+def masked_paper_cnn(*, shape: Sequence[int], num_classes: int, levels: int) -> nn.Module:
+    """`paper_cnn` on `ShownPlanes`, for noises that hide pixels."""
+    if levels < 3:
+        raise InvalidInput("architecture", "another one for noises that hide nothing", "masked-paper-cnn")
+    planes = (2 * shape[0], *shape[1:])
+    return nn.Sequential(ShownPlanes(levels), paper_cnn(shape=planes, num_classes=num_classes, levels=levels))
+
+
+masked_paper_cnn.feed = Feed.LEVELS.value  # type: ignore[attr-defined]
 
 
 def mlp(*, shape: Sequence[int], num_classes: int, levels: int, width: int = 256, depth: int = 2) -> nn.Module:
@@ -147,7 +159,15 @@ def resnet50(
     return nn.Sequential(StandardiseChannels(IMAGENET_MEANS, IMAGENET_DEVIATIONS), ResNet(num_classes, layers, width))
 
 
-_SHIPPED: Mapping[str, Factory] = {"paper-cnn": paper_cnn, "mlp": mlp, "token-mean": token_mean, "resnet50": resnet50}
+_SHIPPED: Mapping[str, Factory] = {
+    "paper-cnn": paper_cnn,
+    "masked-paper-cnn": masked_paper_cnn,
+    "strided-cnn": strided_cnn,
+    "masked-cnn": masked_cnn,
+    "mlp": mlp,
+    "token-mean": token_mean,
+    "resnet50": resnet50,
+}
 ARCHITECTURES = tuple(_SHIPPED)
 
 
