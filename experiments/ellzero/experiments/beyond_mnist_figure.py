@@ -37,7 +37,7 @@ def plot_curves(results: Sequence[RowResult], table_one: Sequence[Estimate] | No
         )
         if table_one is not None:
             mean, *shares = table_one
-            values = [share.value for share in shares]
+            values = [share.value for share in shares if share.value is not None]
             style = line_style(len(results) + 1)
             axes.plot(range(1, len(values) + 1), values, label=f"{TABLE_ONE}: μ(R) = {mean.value:.3f}", **style)
         axes.axhline(0.5, color=INK, linewidth=0.8)
