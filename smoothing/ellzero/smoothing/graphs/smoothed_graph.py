@@ -176,7 +176,7 @@ class SmoothedGraph:
 
 
 def _check_no_cache(model: Any) -> None:
-    """Raise for layers that keep what they computed of one graph, as some of PyTorch Geometric: all votes would be on it."""
+    """Raise for layers that keep what they computed of one graph, as PyTorch Geometric's can: all would vote on it."""
     for name, layer in model.named_modules() if hasattr(model, "named_modules") else ():
         if getattr(layer, "cached", False) is True:
             where = f"{name} = " if name else ""
