@@ -119,6 +119,12 @@ def test_without_the_budget_the_worst_classifier_is_missed_and_with_its_contrary
     assert Fraction("0.8") <= cover({"add": 1})
 
 
+def test_a_budget_that_is_far_too_large_keeps_every_class_at_once() -> None:
+    calibration = Calibration(range(800, 1000), 1000, "0.1")
+    assert critical_count(Mask("0.9"), 2**31 - 1, calibration, 1000) == 0
+    assert critical_count(Sparse("0.01", "0.6"), {"add": 10**9, "delete": 10**9}, calibration, 1000) == 0
+
+
 def test_the_threshold_is_the_count_of_its_rank() -> None:
     calibration = Calibration([5, 3, 9, 7, 1, 8, 2, 6, 4], 10, "0.5", "0.2")
     assert (calibration.counts, calibration.rank, calibration.threshold) == (tuple(range(1, 10)), 3, 3)

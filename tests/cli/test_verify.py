@@ -142,6 +142,21 @@ def test_every_radius_of_a_run_is_derived_again(
     assert printed.splitlines()[-1].startswith("NOT VERIFIED: ")
 
 
+def test_what_no_verifier_covers_is_not_called_false(
+    ellzero: Ellzero, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    model, data = files
+    line = f"certify --model {model} --data {data} --n 300 --limit 2 --seed 3 --executor local --runner-up --top-k 2"
+    refused = ellzero(f"{line} --out {tmp_path / 'other'} --certificates")
+    assert refused.code == 2
+    assert "--certificates is not for --runner-up with --top-k above 1" in refused.err
+    assert ellzero(f"{line} --out {tmp_path / 'out'}").code == 0
+    code, printed, error = ellzero(f"verify {tmp_path / 'out'}")
+    assert code != 0
+    assert "NOT VERIFIED" not in printed
+    assert "cannot be verified: its radii are of --runner-up with --top-k above 1" in error
+
+
 def test_files_that_are_no_certificates_are_one_line_and_exit_code_1(ellzero: Ellzero, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "binary").write_bytes(bytes(range(256)))

@@ -71,6 +71,13 @@ def test_documents_of_real_votes_are_verified(noise: Any, stopping: str, runner_
         verify_document(replace(document, seed=-1).encode())
 
 
+def test_documents_are_not_made_of_what_no_verifier_covers() -> None:
+    classifier = SmoothedClassifier(Leaning(), NOISES[0], 3, feed="levels")
+    result = classifier.certify(X, 50, 500, "0.01", runner_up=True, top_k=2, seed=7)
+    with pytest.raises(InvalidInput, match="top_k must be 1 for a document of a result with runner_up; got 2"):
+        make_certificate(result, MODEL, X)
+
+
 def test_staircases_have_an_entry_for_each_of_their_steps() -> None:
     classifier = SmoothedClassifier(Leaning(), Sparse("0.01", "0.6"), 3, feed="levels")
     result = classifier.certify(X, 50, 4_000, "0.01", seed=7)

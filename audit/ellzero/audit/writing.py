@@ -54,8 +54,11 @@ class CertifiedObjects:
 def make_document(votes: CountedVotes, certified: CertifiedBudgets, objects: CertifiedObjects) -> CertificateDocument:
     """The document of what these votes certify: a radius, or a staircase of budgets.
 
-    Raises `InvalidInput` for an abstention, which certifies nothing, and for noises without exact certificates.
+    Raises `InvalidInput` for an abstention, which certifies nothing, for noises without exact certificates, and for
+    ``runner_up`` with ``top_k`` above 1, which no verifier covers.
     """
+    if votes.runner_up and votes.top_k > 1:
+        raise InvalidInput("top_k", "1 for a document of a result with runner_up", votes.top_k)
     if certified is None or certified == ():
         raise InvalidInput("result", "one that certifies something; an abstention claims nothing", "an abstention")
     noise = dict(votes.noise)

@@ -19,7 +19,7 @@ from math import ceil, floor
 
 from ellzero.certificates._balls import Undecided, ball, below, bounds, precision
 from ellzero.certificates.binomial_tails import FIRST_BITS, tail_ball
-from ellzero.certificates.families.base import Budget, Family, read_counts
+from ellzero.certificates.families.base import Budget, Counts, Family, read_counts
 from ellzero.certificates.products import Products
 from ellzero.certificates.search import last_true_near
 from ellzero.certificates.votes import Votes, check_n, lower_bound
@@ -30,6 +30,7 @@ from ellzero.core.numbers import RationalLike, read_failure, read_integer
 _SLACK_SHARE = Fraction(1, 10)
 # A step of the walk shorter than this part of δ ends it: at most 64/δ steps, and δ is used to 1/64.
 _SHORTEST_STEP = Fraction(1, 64)
+_CHEAP_BITS = 6  # of a number of changes
 
 
 @dataclass(frozen=True, init=False)
@@ -92,6 +93,18 @@ def critical_count(family: Family, budget: Budget, calibration: Calibration, n: 
     [817, 217, 215]
     """
     votes, counts = check_n(n), read_counts(family, budget)
+    # A larger budget has no larger k, and costs more: so one that is far too large is known by a part of it.
+    shifts = range(max(0, max(counts).bit_length() - _CHEAP_BITS), -1, -1)
+    parts = (tuple(count >> shift for count in counts) for shift in shifts)
+    least = 0
+    for part in parts:
+        least = _find_critical_count(family, part, calibration, votes)
+        if not least:
+            break
+    return least
+
+
+def _find_critical_count(family: Family, counts: Counts, calibration: Calibration, votes: int) -> int:
     ways = [ordered.listed() for ordered in family.ordered_regions(counts, Products())]
 
     def rho(p: Fraction) -> Fraction:

@@ -157,6 +157,8 @@ def certify_command(
     """
     if key is not None and not certificates:
         raise click.UsageError("--sign is of documents: give --certificates too")
+    if certificates and runner_up and top_k > 1:
+        raise click.UsageError("--certificates is not for --runner-up with --top-k above 1, which no verifier covers")
     private_key = None if key is None else _read_key(key)
     place = Placement.of(executor, address, workers)
     place.check_shared("out", out)

@@ -16,7 +16,7 @@ from ellzero.smoothing.errors import UnreachableRadiusWarning
 from ellzero.smoothing.models.feed import Feed
 from ellzero.smoothing.models.model_io import InputLike, check_feed, read_levels
 from ellzero.smoothing.noise.base import NoiseFamily
-from ellzero.smoothing.noise.protected import Mask, MaskLike, read_input
+from ellzero.smoothing.noise.protected import Mask, MaskLike, pair_masks, read_input
 from ellzero.smoothing.noise.registry import read_noise
 from ellzero.smoothing.results import Certified, Predicted
 from ellzero.smoothing.sampling.reach import explain_unreachable
@@ -143,9 +143,7 @@ class SmoothedClassifier:
         ``protected`` has what `certify` takes, for each input. Warns once, as `certify` does.
         """
         self._warn_if_unreachable(settings)
-        if protected is None:
-            return self._run((self.task(x, settings) for x in inputs), progress)
-        pairs = zip(inputs, protected, strict=True)
+        pairs = pair_masks(inputs, protected)
         return self._run((self.task(x, settings, mask) for x, mask in pairs), progress)
 
     def task(self, x: InputLike, settings: CertifySettings, protected: MaskLike | None = None) -> CertifyTask:

@@ -21,7 +21,7 @@ from ellzero.core.storage import Folder, read_file, split_uri
 from ellzero.smoothing.classifier import SmoothedClassifier, make_seed
 from ellzero.smoothing.errors import BadCalibration, SmallCalibrationWarning
 from ellzero.smoothing.models.model_io import InputLike
-from ellzero.smoothing.noise.protected import MaskLike
+from ellzero.smoothing.noise.protected import MaskLike, pair_masks
 from ellzero.smoothing.noise.random_streams import Stage
 from ellzero.smoothing.noise.registry import find_family
 from ellzero.smoothing.results import PredictionSet
@@ -80,7 +80,7 @@ class ConformalSmoother:
         self._seed = make_seed(seed)
         tasks = (
             self._task(x, mask, n, self._seed, Stage.CALIBRATE, number)
-            for number, (x, mask) in enumerate(_pair(inputs, protected))
+            for number, (x, mask) in enumerate(pair_masks(inputs, protected))
         )
         counts = []
         for votes in self._classifier.sampler.run(tasks):
@@ -138,7 +138,7 @@ class ConformalSmoother:
         critical = [self.critical_count(budget, n) for budget in budgets]
         chosen_seed, error = make_seed(seed), self.calibration.error
         noise = dict(self._classifier.noise.description())
-        tasks = (self._task(x, mask, n, chosen_seed, Stage.PREDICT_SET) for x, mask in _pair(inputs, protected))
+        tasks = (self._task(x, mask, n, chosen_seed, Stage.PREDICT_SET) for x, mask in pair_masks(inputs, protected))
 
         def make_set(counts: tuple[int, ...], budget: Budget, least: int) -> PredictionSet:
             labels = tuple(label for label, count in enumerate(counts) if count >= least)
@@ -221,13 +221,6 @@ class ConformalSmoother:
                 SmallCalibrationWarning,
                 stacklevel=3,
             )
-
-
-def _pair(
-    inputs: Iterable[InputLike], protected: Iterable[MaskLike | None] | None
-) -> Iterable[tuple[InputLike, MaskLike | None]]:
-    """Each input with its protected positions."""
-    return ((x, None) for x in inputs) if protected is None else zip(inputs, protected, strict=True)
 
 
 def _check_number(labels: int, inputs: int) -> None:

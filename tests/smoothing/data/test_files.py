@@ -412,6 +412,9 @@ def test_sequences_may_have_protected_positions_of_their_own(tmp_path: Path) -> 
     assert "must have lists of booleans in its column protected, and has int64" in refusal(
         write_sequences(tmp_path, rows, [[1, 0], [0, 0, 0]], levels=7, padding=0)
     )
+    assert "must have lists of booleans in its column protected, and has string" in refusal(
+        write_sequences(tmp_path, rows, ["a", "b"], levels=7, padding=0)
+    )
 
 
 def test_sequences_of_different_lengths_need_a_level_to_fill_them_with(tmp_path: Path) -> None:

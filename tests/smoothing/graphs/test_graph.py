@@ -38,6 +38,14 @@ def test_the_same_graph_is_read_from_every_form() -> None:
     assert Graph.of((other, PATH)).digest != graphs[0].digest
 
 
+def test_matrices_stay_as_they_are() -> None:
+    stored = (np.array([1.0, 0.0, 1.0]), (np.array([0, 0, 1]), np.array([1, 0, 0])))
+    features, adjacency = (sparse.csr_array(stored, shape=(2, 2)) for _ in range(2))
+    graph = Graph.of((features, adjacency))
+    assert graph.features.nnz == 2
+    assert (features.nnz, adjacency.nnz) == (3, 3)
+
+
 def test_a_graph_without_edges_is_one() -> None:
     graph = Graph.of((FEATURES, np.zeros((3, 3))))
     assert graph.edges.index.shape == (2, 0)

@@ -212,6 +212,45 @@ def test_a_network_of_pytorch_geometric_is_certified_as_it_is() -> None:
     assert len(first) == 3
 
 
+@pytest.mark.parametrize("noise", [FEATURES_ONLY, EDGES_ONLY], ids=["features", "edges"])
+@pytest.mark.parametrize("feed", ["dense", "sparse", "scipy"])
+def test_a_model_that_works_in_place_does_not_change_the_graph(noise: GraphNoise, feed: str) -> None:
+    def count(x: Any, edges: Any, spoil: bool) -> Any:
+        """How many features and edges there are decides; then they are gone."""
+        parts = {"dense": (x, edges), "sparse": (x, edges), "scipy": (x.data, edges.data) if feed == "scipy" else ()}
+        values = [part.values() if feed == "sparse" and part is x else part for part in parts[feed]]
+        total = float(sum(float(part.sum()) for part in values))
+        for part in values if spoil else ():
+            part *= 0
+        return np.full((NODES, 2), [total % 2, 0.5])
+
+    graph = make_graph(GRAPH)
+    spoilt, untouched = (
+        SmoothedGraph(lambda x, edges, spoil=spoil: count(x, edges, spoil), noise, 2, "cpu", feed=feed)
+        .certify_nodes(graph, n0=10, n=50, seed=3)
+        .counts.tolist()
+        for spoil in (True, False)
+    )
+    assert spoilt == untouched
+
+
+def test_a_layer_that_keeps_what_it_computed_of_one_graph_is_refused() -> None:
+    network = torch.nn.Sequential(GCNConv(3, 2, cached=True))
+    with pytest.raises(
+        InvalidInput, match=r"model must be without layers that cache a graph \(cached=False\); got '0 ="
+    ):
+        SmoothedGraph(network, EDGES_ONLY, 2, "cpu")
+
+
+def test_votes_of_some_nodes_have_a_row_for_each_of_them() -> None:
+    smoothed, graph = SmoothedGraph(vote_of_neighbours, BOTH, 2, feed="scipy"), make_graph(GRAPH)
+    selection, counts = (smoothed.count_votes(graph, 1, stage, range(9)) for stage in (Stage.SELECT, Stage.BOUND))
+    (last,) = smoothed.certify_votes(graph, selection[[3]], counts[[3]], nodes=[3])
+    assert (last.node, last.count) == (3, counts[3, selection[3].argmax()])
+    with pytest.raises(InvalidInput, match=r"counts must be of shape \(1, 2\); got \(4, 2\)"):
+        smoothed.certify_votes(graph, selection[[3]], counts, nodes=[3])
+
+
 def test_progress_counts_all_votes() -> None:
     steps: list[tuple[int, int]] = []
     smoothed = SmoothedGraph(vote_of_neighbours, BOTH, 2, feed="scipy")
@@ -247,6 +286,8 @@ def test_memory_holds_no_matrix_of_node_pairs() -> None:
         (lambda x, a: np.zeros((NODES, 3)), r"returned scores of shape \(4, 3\) for 4 nodes; \(4, 2\) is what"),
         (lambda x, a: np.full((NODES, 2), np.nan), "returned NaN, which is not a vote"),
         (lambda x, a: "class 1", "returned str instead of a tensor or an array"),
+        (lambda x, a: np.full((NODES, 2), "1"), "returned <U1, which is no score"),
+        (lambda x, a: np.full((NODES, 2), 1j), "returned complex128, which is no score"),
         (lambda x, a: x.missing, "raised AttributeError"),
     ],
 )
@@ -262,6 +303,7 @@ def test_a_model_that_cannot_vote_is_one_clear_line(model: Any, message: str) ->
         ({"nodes": [1, 1]}, "nodes must be a mask of 4 nodes"),
         ({"nodes": [True, False]}, "nodes must be a mask of 4 nodes"),
         ({"nodes": []}, "nodes must be a mask of 4 nodes"),
+        ({"nodes": [[1], [1, 2]]}, "nodes must be a mask of 4 nodes"),
         ({"n": 0}, "n must be an integer from 1"),
         ({"n0": True}, "n0 must be an integer from 1"),
         ({"failure": 1}, "failure must be a number strictly between 0 and 1"),

@@ -29,7 +29,14 @@ from ellzero.smoothing import (
 )
 from ellzero.smoothing.noise.base import NoiseFamily
 from ellzero.smoothing.noise.composed import BaseNoise
-from ellzero.smoothing.noise.protected import count_free, read_input, read_inputs, sample_noisy, sample_noisy_batch
+from ellzero.smoothing.noise.protected import (
+    count_free,
+    pair_masks,
+    read_input,
+    read_inputs,
+    sample_noisy,
+    sample_noisy_batch,
+)
 
 X = (1, 0, 1, 1)
 PROTECTED = (True, False, False, True)
@@ -241,6 +248,15 @@ def test_no_change_of_free_letters_of_dna_within_the_radius_changes_the_answer(
             if other[0] == x[0] and sum(a != b for a, b in zip(x, other, strict=True)) <= result.radius:
                 mine = truth[other] if result.prediction else 1 - truth[other]
                 assert mine > Fraction(1, 2)
+
+
+@pytest.mark.parametrize(("masks", "wrong"), [([None], "fewer"), ([None] * 3, "more")])
+def test_there_is_a_mask_for_each_of_many_inputs(masks: list[None], wrong: str) -> None:
+    pairs = pair_masks([0, 1], masks)
+    assert next(pairs) == (0, None)
+    with pytest.raises(InvalidInput, match=f"protected must be a mask or None for each input; got '{wrong}'"):
+        list(pairs)
+    assert list(pair_masks([0, 1], None)) == [(0, None), (1, None)]
 
 
 def test_training_leaves_protected_positions_alone() -> None:

@@ -141,6 +141,10 @@ class OneClass(SumEstimator):
     classes_ = NAMES[:1]
 
 
+class MixedClasses(SumEstimator):
+    classes_ = np.array([0, "one", None], dtype=object)
+
+
 async def answer_later(samples: Any) -> Any:
     return [0] * len(samples)
 
@@ -153,6 +157,7 @@ async def answer_later(samples: Any) -> Any:
         (lambda: SmoothedClassifier(count_by_sum, NOISE, 1), "num_classes must be an integer of at least 2"),
         (lambda: SmoothedClassifier(SumEstimator(), NOISE, 4), "num_classes must be 3, the number of the model's"),
         (lambda: SmoothedClassifier(OneClass(), NOISE), "model must be a classifier of one output with at least two"),
+        (lambda: SmoothedClassifier(MixedClasses(), NOISE), "model must be a classifier with classes_ of one kind"),
         (lambda: SmoothedClassifier(RandomForestClassifier(), NOISE, 2), "model must be a classifier that has been"),
         (lambda: SmoothedClassifier(Unfitted(), NOISE, 2), "model must be a classifier that has been fitted"),  # type: ignore[arg-type]
         (

@@ -191,6 +191,14 @@ def test_a_call_that_cancels_itself_or_exits_has_failed() -> None:
         certify(replace(QUICK, call=leave, retries=0))
 
 
+def test_an_asynchronous_function_that_takes_no_samples_is_one_clear_line() -> None:
+    async def answer() -> int:
+        return 0
+
+    with pytest.raises(ModelFailed, match="^the model raised TypeError: .*takes 0 positional arguments"):
+        SmoothedClassifier(RemoteModel(answer), NOISE, 3).predict(X, 12, seed=1)  # type: ignore[arg-type]
+
+
 def test_bad_answers_are_not_tried_again() -> None:
     """They are not a failure of the connection: a function that answers so once would do it again."""
     calls: list[int] = []
@@ -281,6 +289,8 @@ def test_ctrl_c_ends_a_run_and_threads_that_hang_keep_no_process_alive(name: str
         (lambda: RemoteModel(count_by_sum, retries=-1), "retries must be an integer from 0"),
         (lambda: RemoteModel(count_by_sum, timeout=0), "timeout must be a number of seconds above 0"),
         (lambda: RemoteModel(count_by_sum, timeout=float("nan")), "timeout must be a number of seconds above 0"),
+        (lambda: RemoteModel(count_by_sum, timeout="3"), "timeout must be a number of seconds above 0"),  # type: ignore[arg-type]
+        (lambda: RemoteModel(count_by_sum, backoff=None), "backoff must be a number of seconds"),  # type: ignore[arg-type]
         (lambda: RemoteModel(count_by_sum, backoff=-1), "backoff must be a number of seconds, 0 or more"),
     ],
 )

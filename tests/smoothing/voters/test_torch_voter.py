@@ -73,11 +73,28 @@ def test_a_mapping_of_inputs_becomes_keywords() -> None:
             r"returned a tensor of shape \(\d+, 2\) for \d+ samples",
         ),
         (lambda scores: SimpleNamespace(logits=scores * float("nan")), "returned NaN"),
+        (lambda scores: scores * 1j, "returned scores that cannot be compared"),
+        (lambda scores: scores.to("meta"), "returned scores that cannot be compared"),
     ],
 )
 def test_an_output_without_scores_is_one_clear_line(form: Callable[[Tensor], Any], message: str) -> None:
     with pytest.raises(ModelFailed, match=f"^the model {message}"):
         certify(Wrapped(form))
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.int32, torch.float16, torch.bfloat16, torch.float8_e4m3fn], ids=str
+)
+def test_scores_of_any_type_are_compared_by_their_values(dtype: torch.dtype) -> None:
+    def round_to(other: torch.dtype) -> Callable[[Tensor], Tensor]:
+        return lambda scores: nn.functional.one_hot(scores.argmax(1), 3).to(other)
+
+    assert certify(Wrapped(round_to(dtype))) == certify(Wrapped(round_to(torch.float64)))
+
+
+def test_a_network_without_weights_is_one_clear_line() -> None:
+    with pytest.raises(ModelFailed, match="^the model raised NotImplementedError: Cannot copy out of meta tensor"):
+        SmoothedClassifier(nn.Linear(8, 3, device="meta"), NOISE, 3)
 
 
 def test_a_batch_suits_outputs_of_any_form() -> None:

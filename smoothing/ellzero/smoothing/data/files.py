@@ -55,9 +55,8 @@ def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
     for name in ("x", "y"):
         if name not in table.column_names:
             raise BadData(uri, f"lacks the column {name}")
-    kind = table.schema.field("x").type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
-        raise BadData(uri, f"must have lists of integers in its column x, and has {kind}")
+    if not _has_lists(table, "x"):
+        raise BadData(uri, f"must have lists of integers in its column x, and has {table.schema.field('x').type}")
     metadata = _read_metadata(uri, table.schema.metadata or {})
     # Sequences of all splits get one length, so that a model of one takes those of the others.
     longest = int(pc.max(pc.list_value_length(table["x"])).as_py() or 0) if "padding" in metadata else 0
@@ -86,6 +85,9 @@ def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
     flat = np.full(beyond.shape, padding, kind)
     flat[~beyond] = symbols
     if "protected" in table.column_names:
+        if not _has_lists(table, "protected"):
+            kind = table.schema.field("protected").type
+            raise BadData(uri, f"must have lists of booleans in its column protected, and has {kind}")
         if table["protected"].null_count or (np.asarray(pc.list_value_length(table["protected"])) != lengths).any():
             raise BadData(uri, "has lists in its column protected that are not as long as those in x")
         flags = np.asarray(table["protected"].combine_chunks().flatten())
@@ -95,6 +97,11 @@ def read_parquet(uri: str, split: str, k: int | None) -> ArrayData:
         mask[~beyond] = flags
     data = _check_arrays(uri, flat.reshape(rows), np.asarray(table["y"]), metadata.get("levels"), k, ())
     return data if mask is None else replace(data, mask=_check_mask(uri, mask.reshape(rows), data.arrays))
+
+
+def _has_lists(table: pa.Table, column: str) -> bool:
+    kind = table.schema.field(column).type
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _check_arrays(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ellzero.core.errors import InvalidInput
 from ellzero.smoothing.errors import ModelFailed
 from ellzero.smoothing.graphs.graph import Graph
+from ellzero.smoothing.noise.arrays import read_array
 
 GraphModel: TypeAlias = Callable[[Any, Any], Any]
 """``model(x, edge_index)`` → the scores of all nodes."""
@@ -35,19 +36,22 @@ class GraphFeed(StrEnum):
 
 
 def prepare_graph(graph: Graph, feed: GraphFeed, device: Any) -> tuple[Any, Any]:
-    """Features and edges as a model takes them. Undirected edges stand in both directions, all in ascending order."""
+    """Features and edges as a model takes them. Undirected edges stand in both directions, all in ascending order.
+
+    They are in memory of their own: a model may work in place, and what noise does not strike is used again.
+    """
     if feed is GraphFeed.SCIPY:
         from scipy import sparse
 
         sources, targets = graph.edges.index
         ones = np.ones(len(sources), dtype=np.float32)
-        return graph.features, sparse.csr_array((ones, (sources, targets)), shape=(graph.nodes, graph.nodes))
+        return graph.features.copy(), sparse.csr_array((ones, (sources, targets)), shape=(graph.nodes, graph.nodes))
     import torch
 
-    edge_index = torch.from_numpy(graph.edges.index).to(device)
+    edge_index = torch.from_numpy(graph.edges.index.copy()).to(device)
     if feed is GraphFeed.DENSE:
         return torch.from_numpy(graph.features.toarray()).to(device), edge_index
-    matrix = graph.features
+    matrix = graph.features.copy()
     starts, columns, values = map(torch.from_numpy, (matrix.indptr, matrix.indices, matrix.data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch says once that CSR is in beta; products with it are the fastest
@@ -58,10 +62,12 @@ def prepare_graph(graph: Graph, feed: GraphFeed, device: Any) -> tuple[Any, Any]
 def read_labels(scores: Any, nodes: int, classes: int) -> npt.NDArray[np.int64]:
     """The class of each node: the first one of the largest score. Raises ``ModelFailed`` for what is no scores."""
     scores = getattr(scores, "logits", scores)
-    if hasattr(scores, "detach"):
-        scores = scores.detach().double().cpu().numpy()  # exact for every type, and numpy has no bfloat16
-    if not isinstance(scores, np.ndarray):
-        raise ModelFailed(f"returned {type(scores).__name__} instead of a tensor or an array")
+    array = read_array(scores) if hasattr(scores, "detach") or isinstance(scores, np.ndarray) else None
+    if array is None:
+        raise ModelFailed(f"returned {type(scores).__name__} instead of a tensor or an array of numbers")
+    scores = array
+    if scores.dtype.kind not in "biuf":
+        raise ModelFailed(f"returned {scores.dtype}, which is no score")
     if scores.shape != (nodes, classes):
         raise ModelFailed(
             f"returned scores of shape {scores.shape} for {nodes} nodes; ({nodes}, {classes}) is what "

@@ -145,10 +145,10 @@ def _make_edges(sources: Places, targets: Places, nodes: int, directed: bool, fi
 
 
 def _read_matrix(values: Any, field: str, allowed: str) -> SparseMatrix:
-    """Any matrix as CSR of doubles, without zeros, in order."""
+    """Any matrix as CSR of doubles of its own, without zeros, in order."""
     try:
         if sparse.issparse(values):
-            matrix = sparse.csr_array(values, dtype=np.float64)
+            matrix = sparse.csr_array(values, dtype=np.float64, copy=True)
         else:
             array = _read_array(values)
             if array.ndim != 2:

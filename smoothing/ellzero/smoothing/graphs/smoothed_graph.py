@@ -20,6 +20,7 @@ from ellzero.smoothing.graphs.edge_set import Places
 from ellzero.smoothing.graphs.feed import GraphFeed, GraphModel, prepare_graph, read_labels
 from ellzero.smoothing.graphs.graph import Graph, GraphLike
 from ellzero.smoothing.graphs.noise import GraphNoise
+from ellzero.smoothing.noise.arrays import read_array
 from ellzero.smoothing.noise.random_streams import HostRandomSource, Stage
 
 Integers = npt.NDArray[np.int64]
@@ -50,6 +51,7 @@ class SmoothedGraph:
             raise InvalidInput("noise", "a GraphNoise, such as GraphNoise(features=Sparse('0.01', '0.6'))", noise)
         if not callable(model):
             raise InvalidInput("model", "a module or a function model(x, edge_index)", model)
+        _check_no_cache(model)
         self.noise = noise
         self.num_classes = read_integer(num_classes, "num_classes", 2)
         self.feed = GraphFeed.read(feed)
@@ -131,9 +133,16 @@ class SmoothedGraph:
         seed: int = 0,
         seconds: float = 0.0,
     ) -> NodeCertificates:
-        """The certificates that votes of `count_votes` give: those that select a class, and those that bound it."""
+        """The certificates that votes of `count_votes` give: those that select a class, and those that bound it.
+
+        Both have a row for each of ``nodes``: by default for all, and otherwise ``count_votes(…)[nodes]``.
+        """
+        chosen = _read_nodes(nodes, graph.nodes)
+        for name, votes in (("selection", selection), ("counts", counts)):
+            if np.shape(votes) != (len(chosen), self.num_classes):
+                raise InvalidInput(name, f"of shape {(len(chosen), self.num_classes)}", np.shape(votes))
         return NodeCertificates(
-            nodes=_read_nodes(nodes, graph.nodes),
+            nodes=chosen,
             selection=selection,
             counts=counts,
             failure=read_failure(failure),
@@ -166,6 +175,14 @@ class SmoothedGraph:
         return torch.inference_mode()
 
 
+def _check_no_cache(model: Any) -> None:
+    """Raise for layers that keep what they computed of one graph, as PyTorch Geometric's can: all would vote on it."""
+    for name, layer in model.named_modules() if hasattr(model, "named_modules") else ():
+        if getattr(layer, "cached", False) is True:
+            where = f"{name} = " if name else ""
+            raise InvalidInput("model", "without layers that cache a graph (cached=False)", f"{where}{layer}")
+
+
 def name_streams(seed: int, noise: GraphNoise, graph: Graph) -> bytes:
     """The name of the streams of a graph, each of which draws one noisy graph."""
     digest = hashlib.blake2b(digest_size=16, person=b"ellzero graphs")
@@ -185,10 +202,12 @@ def _read_nodes(nodes: npt.ArrayLike | None, size: int) -> Places:
     """Numbers of nodes, in their order."""
     if nodes is None:
         return np.arange(size)
-    given = np.asarray(nodes)
+    allowed = f"a mask of {size} nodes, or different numbers from 0 to {size - 1}"
+    given = read_array(nodes)
+    if given is None:
+        raise InvalidInput("nodes", allowed, str(nodes)[:40])
     if given.dtype == np.bool_ and given.shape == (size,):
         given = np.flatnonzero(given)
-    allowed = f"a mask of {size} nodes, or different numbers from 0 to {size - 1}"
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
         raise InvalidInput("nodes", allowed, given.tolist())
     if given.min() < 0 or given.max() >= size or len(np.unique(given)) < given.size:

@@ -6,8 +6,9 @@ inputs with the same protected values differ in others only, and those are struc
 shows ``keep`` of d units, so it is drawn on the others alone, d of them.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from ellzero.smoothing.noise.random_streams import Array, Kind, RandomSource, Sh
 if TYPE_CHECKING:
     from torch import Tensor
 
+X = TypeVar("X")
 Mask: TypeAlias = NDArray[np.bool_]
 MaskLike: TypeAlias = Union[Mask, "Tensor", Sequence[object]]  # a name in quotes has no |
 
@@ -47,6 +49,18 @@ def read_inputs(
     if masks is not None and not noise.strikes_independently:
         return batch, masks  # ablation is for the other units alone
     return noise.read_batch(batch), masks
+
+
+def pair_masks(inputs: Iterable[X], protected: Iterable[MaskLike | None] | None) -> Iterator[tuple[X, MaskLike | None]]:
+    """Each input with its protected positions; None for all if there are none."""
+    if protected is None:
+        yield from ((x, None) for x in inputs)
+        return
+    end: Any = object()
+    for x, mask in zip_longest(inputs, protected, fillvalue=end):
+        if x is end or mask is end:
+            raise InvalidInput("protected", "a mask or None for each input", "more" if x is end else "fewer")
+        yield x, mask
 
 
 def count_free(noise: NoiseFamily, shape: Shape, protected: Mask | None) -> int:

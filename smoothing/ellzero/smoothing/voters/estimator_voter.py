@@ -27,7 +27,10 @@ class EstimatorVoter:
             raise InvalidInput("model", "a classifier of one output with at least two classes_", names.shape)
         self.classes = len(names)
         self._model, self._preprocess = model, preprocess
-        self._order: NDArray[np.int64] = np.argsort(names, kind="stable")
+        try:
+            self._order: NDArray[np.int64] = np.argsort(names, kind="stable")
+        except TypeError:
+            raise InvalidInput("model", "a classifier with classes_ of one kind", model.classes_) from None
         self._names = names[self._order]
 
     def estimate_batch_size(self, example: Array) -> int:

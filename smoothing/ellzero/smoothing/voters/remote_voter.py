@@ -62,9 +62,9 @@ class RemoteModel:
         read_integer(self.batch_size, "batch_size", 1, 2**20)
         read_integer(self.concurrency, "concurrency", 1, 1_024)
         read_integer(self.retries, "retries", 0, 1_000)
-        if not 0 < self.timeout < inf:
+        if not (isinstance(self.timeout, int | float) and 0 < self.timeout < inf):
             raise InvalidInput("timeout", "a number of seconds above 0", self.timeout)
-        if not 0 <= self.backoff < inf:
+        if not (isinstance(self.backoff, int | float) and 0 <= self.backoff < inf):
             raise InvalidInput("backoff", "a number of seconds, 0 or more", self.backoff)
 
 
@@ -149,9 +149,9 @@ class RemoteVoter:
         # A copy for each try, since a call may work in place.
         with explain_errors():
             inputs = samples.copy() if self._preprocess is None else self._preprocess(samples.copy())
-        if is_async(self._model.call):
-            coroutine = cast("Coroutine[Any, Any, object]", self._model.call(inputs))
-            return asyncio.run_coroutine_threadsafe(coroutine, _event_loop())
+            if is_async(self._model.call):
+                coroutine = cast("Coroutine[Any, Any, object]", self._model.call(inputs))
+                return asyncio.run_coroutine_threadsafe(coroutine, _event_loop())
         future: Future[object] = Future()
         future.set_running_or_notify_cancel()  # from now on it cannot be cancelled, only left alone
 

@@ -39,9 +39,10 @@ class TorchVoter:
     ) -> None:
         self.classes, self.device = classes, device
         self.one_size = compile  # a model is compiled again for every new shape
-        self._model = model.to(device)
-        if channels_last:
-            self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        with explain_errors():
+            self._model = model.to(device)
+            if channels_last:
+                self._model = self._model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._forward: Callable[..., Any] = torch.compile(self._model) if compile else self._model
         self._preprocess, self._channels_last, self._autocast = preprocess, channels_last, autocast
 
@@ -91,7 +92,11 @@ def read_scores(output: object, samples: int, classes: int) -> Tensor:
             f"returned a tensor of shape {tuple(scores.shape)} for {samples} samples; "
             f"({samples}, {classes}) is what num_classes = {classes} needs"
         )
-    return scores
+    if scores.is_complex() or scores.is_meta or scores.layout is not torch.strided:
+        raise ModelFailed("returned scores that cannot be compared: complex, sparse or without values")
+    if not scores.is_floating_point():
+        return scores.long()
+    return scores.float() if scores.dtype.itemsize < 4 else scores  # exact; torch compares no floats of a byte
 
 
 def _find_scores(output: object) -> object:
