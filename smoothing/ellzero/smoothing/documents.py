@@ -20,7 +20,6 @@ from ellzero.audit.counted_votes import StatedLook
 from ellzero.certificates.families.base import Budget
 from ellzero.core.errors import InvalidInput, StorageFailed
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.models.files import SavedModel
 from ellzero.smoothing.models.model_io import InputLike, read_levels
 from ellzero.smoothing.noise.protected import Mask, MaskLike, read_input
 from ellzero.smoothing.noise.registry import make_noise
@@ -29,6 +28,7 @@ from ellzero.smoothing.sampling.stopping_rules import Stopping
 
 if TYPE_CHECKING:
     from ellzero.core.signing_keys import Ed25519PrivateKey
+    from ellzero.smoothing.models.files import SavedModel
 
 
 def make_certificate(
@@ -106,7 +106,7 @@ def describe_objects(
 
 
 def redraw_votes(
-    document: CertificateDocument, saved: SavedModel, x: InputLike, protected: MaskLike | None = None
+    document: CertificateDocument, saved: "SavedModel", x: InputLike, protected: MaskLike | None = None
 ) -> list[str]:
     """What differs if the votes of a certificate are drawn again from its seed, on the CPU; nothing if all is as it
     says. Votes that were drawn on a GPU, or by a model in reduced precision, are others."""

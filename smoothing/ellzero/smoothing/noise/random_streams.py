@@ -36,9 +36,9 @@ class Stage(IntEnum):
     SHOW = 3
     TRAIN = 4
     VALIDATE = 5
-    ADVISE = 6
-    CALIBRATE = 7
-    PREDICT_SET = 8
+    CALIBRATE = 6
+    PREDICT_SET = 7
+    ADVISE = 8
 
 
 class RandomSource(Protocol):
