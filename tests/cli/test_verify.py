@@ -142,6 +142,39 @@ def test_every_radius_of_a_run_is_derived_again(
     assert printed.splitlines()[-1].startswith("NOT VERIFIED: ")
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [
+        ("count", 1, "count is not that of the class"),
+        ("drawn", 1, "drawn is not the number of votes"),
+        ("l2", 3.5, "radii in l1, l2 or linf do not follow from these votes"),
+    ],
+)
+def test_columns_that_repeat_the_votes_must_agree_with_them(
+    ellzero: Ellzero, files: tuple[Path, Path], tmp_path: Path, column: str, value: float, problem: str
+) -> None:
+    certify(ellzero, files, tmp_path / "out")
+    (part,) = (tmp_path / "out").glob("part-*.parquet")
+    table = pq.read_table(part)
+    changed = table.set_column(table.schema.get_field_index(column), column, [[value] * 6]).cast(table.schema)
+    pq.write_table(changed, part)
+    code, printed, _ = ellzero(f"verify {tmp_path / 'out'}")
+    assert (code, printed.splitlines()[0]) == (1, f"input 0: {problem}")
+
+
+def test_runs_of_top_k_with_runner_up_are_not_called_false(
+    ellzero: Ellzero, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Their rule has no second route yet, which is no fault of theirs."""
+    certify(ellzero, files, tmp_path / "out", "--runner-up --top-k 2")
+    code, printed, err = ellzero(f"verify {tmp_path / 'out'}")
+    assert (code, printed) == (1, "")
+    assert err.endswith("cannot be verified: it has runner_up with top_k 2\n")
+    line = f"certify --model {files[0]} --data {files[1]} --out {tmp_path / 'other'} --runner-up --top-k 2"
+    check_mistake(ellzero(f"{line} --certificates"), "--certificates is not for --runner-up with --top-k")
+    assert not (tmp_path / "other").exists()
+
+
 def test_files_that_are_no_certificates_are_one_line_and_exit_code_1(ellzero: Ellzero, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "binary").write_bytes(bytes(range(256)))

@@ -58,6 +58,8 @@ def make_document(votes: CountedVotes, certified: CertifiedBudgets, objects: Cer
     """
     if certified is None or certified == ():
         raise InvalidInput("result", "one that certifies something; an abstention claims nothing", "an abstention")
+    if votes.runner_up and votes.top_k > 1:  # which verification does not know
+        raise InvalidInput("top_k", "1 in documents with runner_up", votes.top_k)
     noise = dict(votes.noise)
     law = read_noise_law(noise)
     family, looks = _make_family(noise), votes.looks

@@ -176,6 +176,8 @@ def certify_command(
     card = saved.card
     check_fit(card, loaded, int(description["levels"]), data.uri)
     if certificates:
+        if runner_up and top_k > 1:
+            raise click.UsageError("--certificates is not for --runner-up with --top-k")
         read_noise_law(description)
     if not place.is_cluster:
         find_device(device)

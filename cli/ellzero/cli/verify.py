@@ -144,8 +144,10 @@ def _verify_run(uri: str) -> None:
     derivation: RadiusDerivation | None = None
     try:
         for row in track(read_rows(store), inputs, "inputs", inputs * _SECONDS_A_ROW):
+            if row.votes.runner_up and row.votes.top_k > 1:
+                raise BadResults(uri, f"cannot be verified: it has runner_up with top_k {row.votes.top_k}")
             derivation = derivation or RadiusDerivation(row.votes.noise, row.votes.top_k)
-            own = list(derivation.list_problems(row.votes, row.radius, row.lower, row.upper))
+            own = [*row.contradictions, *derivation.list_problems(row.votes, row.radius, row.lower, row.upper)]
             if row.prediction != (-1 if row.radius is None else row.votes.selected):
                 own.append("the prediction is not the class")
             abstained += row.radius is None
