@@ -269,7 +269,8 @@ def count_columns(description: Mapping[str, Any]) -> int | None:
             members = description["members"]
             listed = list(members.values()) if isinstance(members, dict) else members
             columns = list(map(_count_own_columns, listed))
-            return None if None in columns else sum(columns)
+            known = [each for each in columns if each is not None]
+            return sum(known) if len(known) == len(columns) else None
     return None
 
 
