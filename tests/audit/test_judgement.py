@@ -1,5 +1,6 @@
 """Claimed radii are proved, loose or not proved as exact arithmetic says, however close they are to a threshold."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import nextafter
 
@@ -97,6 +98,13 @@ def test_kinds_of_change_are_counted_together() -> None:
     family, votes = Sparse("1/50", "3/5"), Votes(990, 1_000, FAILURE)
     exact, _ = count_changes(family, 50, 1, below=False)
     assert exact(votes) == certified_from_votes(Total(family), votes, 50)
+
+
+@pytest.mark.parametrize(("p", "verdict"), [("0.9", Verdict.NOT_PROVED), ("1", Verdict.LOOSE)])
+def test_l2_radii_beyond_all_doubles_are_judged_too(p: str, verdict: Verdict) -> None:
+    exact, mean = measure_l2(Fraction(1, 2))
+    (judged,) = judge([replace(claim("1e400"), count=None, p=Fraction(p))], exact, mean, 1_000, FAILURE)
+    assert judged.verdict is verdict
 
 
 @pytest.mark.parametrize("count", [600, 900, 999, 1_000])

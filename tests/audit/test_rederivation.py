@@ -49,6 +49,15 @@ def test_what_the_engine_states_is_derived_again_and_nothing_else(seed: int) -> 
         assert list(derivation.list_problems(wrong, radius, lower, upper))
 
 
+def test_d_is_that_of_a_noise_which_says_it() -> None:
+    noise = next(each for each in NOISES if each["family"] == "ablation")
+    votes = draw_votes(Random(1), noise)
+    radius, lower, upper = state(votes)
+    for d in (votes.d - 1, votes.d + 1):
+        (problem,) = RadiusDerivation(noise, votes.top_k).list_problems(replace(votes, d=d), radius, lower, upper)
+        assert problem == f"d is {d}, and the noise is for {votes.d}"
+
+
 def test_noises_without_exact_certificates_are_refused() -> None:
     with pytest.raises(UnknownLaw):
         RadiusDerivation({"family": "gaussian", "sigma": "1/2"})

@@ -346,6 +346,63 @@ def test_noises_that_nobody_has_time_for_or_knows_are_refused(changes: dict[str,
         verify_document(write(restate(fields)))
 
 
+ABLATION = {"family": "ablation", "d": 1_000, "keep": 10}
+WEAK = {"family": "sparse", "p_add": "1/50", "p_del": "3/5", "columns": 100}
+MASKS = [{"family": "mask", "m": f"{place}/10007", "columns": 1} for place in range(1, 102)]
+
+
+@pytest.mark.parametrize(
+    ("noise", "d", "reason"),
+    [
+        ({"family": "joint", "members": {"a": {**ABLATION, "columns": 12}}}, 12, "other numbers of columns"),
+        ({"family": "joint", "members": {"a": ABLATION}}, 12, "d is not the number"),
+        ({"family": "joint", "members": {"a": ABLATION, "b": {"family": "mask", "m": "1/2"}}}, 12, "parts with and"),
+        (
+            {
+                "family": "grouped",
+                "members": [
+                    {"family": "total", "base": {"family": "joint", "members": {"a": WEAK}}, "columns": 5},
+                    {"family": "mask", "m": "99/100", "columns": 7},
+                ],
+            },
+            12,
+            "other numbers of columns",
+        ),
+        ({"family": "discrete", "k": 255, "alpha": "9/10", "unit": "pixel", "channels": 3}, 12, "how many levels"),
+        ({"family": "grouped", "members": MASKS}, 101, "so many kinds of change"),
+    ],
+)
+def test_noises_for_other_inputs_than_these_or_of_endless_kinds_are_refused(
+    noise: dict[str, Any], d: int, reason: str
+) -> None:
+    """A noise that hides 10 of 1,000 columns says nothing of inputs that have 12."""
+    fields = next(each for each in SIGNED if isinstance(each.certified[0].budget, int) and not each.bounds).describe()
+    fields["noise"], fields["unit"], fields["d"], fields["input"]["shape"] = noise, "coordinate", d, [d]
+    fields["certified"][0]["budget"] = 3
+    with pytest.raises(RejectedCertificate, match=reason):
+        verify_document(write(restate(fields)))
+
+
+def test_budgets_that_together_take_long_are_refused_at_once() -> None:
+    fields = next(each for each in SIGNED if not each.bounds).describe()
+    fields["noise"], fields["unit"] = {"family": "sparse", "p_add": "1/50", "p_del": "3/5"}, "coordinate"
+    fields["d"], fields["input"]["shape"] = 10_000, [10_000]
+    budgets = [{"add": 150 + place, "delete": 350 - place} for place in range(200)]
+    fields["certified"] = [{**fields["certified"][0], "budget": budget} for budget in budgets]
+    with pytest.raises(RejectedCertificate, match="so many large budgets"):
+        verify_document(write(restate(fields)))
+
+
+@pytest.mark.parametrize("noise", [{"family": "deletion", "m": "19/20"}, {"family": "total", "base": ABLATION}])
+def test_protected_positions_are_refused_where_no_position_stays(noise: dict[str, Any]) -> None:
+    fields = next(each for each in SIGNED if isinstance(each.certified[0].budget, int) and not each.bounds).describe()
+    fields["noise"], fields["unit"] = noise, "edit" if noise["family"] == "deletion" else "coordinate"
+    fields["d"], fields["input"]["shape"] = 997, [1_000]
+    fields["protected"] = {"positions": 3, "sha256": "ef" * 32}
+    with pytest.raises(RejectedCertificate, match="no position stays protected"):
+        verify_document(write(restate(fields)))
+
+
 def test_protected_positions_count_in_the_shape_and_stand_in_the_claim() -> None:
     document = next(each for each in SIGNED if each.unit == "coordinate" and each.noise["family"] == "discrete")
     fields = document.describe()

@@ -131,7 +131,7 @@ def test_a_job_of_other_code_is_joined_with_a_notice(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"submit --address {NOWHERE} nonsense --k 1", "no command 'nonsense' that could be a job; there are advise, certify,"),
+        (f"submit --address {NOWHERE} nonsense --k 1", "no command 'nonsense' that could be a job; there are advise,"),
         (f"submit --address {NOWHERE} submit {QUICK}", "no command 'submit' that could be a job"),
         (f"submit --address {NOWHERE} jobs list", "no command 'jobs' that could be a job"),
         (f"submit --nonsense {QUICK}", "No such option '--nonsense'"),

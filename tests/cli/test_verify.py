@@ -142,6 +142,26 @@ def test_every_radius_of_a_run_is_derived_again(
     assert printed.splitlines()[-1].startswith("NOT VERIFIED: ")
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [
+        ("count", 1, "count is not that of the class"),
+        ("drawn", 1, "drawn is not the number of votes"),
+        ("l2", 3.5, "radii in l1, l2 or linf do not follow from these votes"),
+    ],
+)
+def test_columns_that_repeat_the_votes_must_agree_with_them(
+    ellzero: Ellzero, files: tuple[Path, Path], tmp_path: Path, column: str, value: float, problem: str
+) -> None:
+    certify(ellzero, files, tmp_path / "out")
+    (part,) = (tmp_path / "out").glob("part-*.parquet")
+    table = pq.read_table(part)
+    changed = table.set_column(table.schema.get_field_index(column), column, [[value] * 6]).cast(table.schema)
+    pq.write_table(changed, part)
+    code, printed, _ = ellzero(f"verify {tmp_path / 'out'}")
+    assert (code, printed.splitlines()[0]) == (1, f"input 0: {problem}")
+
+
 def test_what_no_verifier_covers_is_not_called_false(
     ellzero: Ellzero, files: tuple[Path, Path], tmp_path: Path
 ) -> None:

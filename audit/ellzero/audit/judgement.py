@@ -1,5 +1,6 @@
 """Others' certified radii against exact certificates of the same evidence."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,9 @@ from ellzero.core.errors import InvalidInput
 RadiusOf: TypeAlias = Callable[[Fraction | Votes], Fraction | None]
 """The exact radius that a probability or votes certify; None to abstain."""
 
+EVERYTHING = Fraction(10) ** 5_000
+"""An exact radius that is larger than any claim."""
+_LARGEST_DOUBLE = Fraction(sys.float_info.max)
 _FLOAT_NOISE = Fraction(1, 10**9)  # relative: what a radius that is not whole may lack and still be the same
 
 
@@ -83,9 +87,9 @@ def measure_l2(sigma: Fraction) -> tuple[RadiusOf, Callable[[Fraction], Fraction
         radius = gaussian_l2_radius(sigma, p)
         if radius is None:
             return None
-        return Fraction(10) ** 300 if radius == float("inf") else Fraction(radius)
+        return EVERYTHING if radius == float("inf") else Fraction(radius)
 
-    return exact, lambda radius: Fraction(float(radius))
+    return exact, lambda radius: Fraction(float(radius)) if radius <= _LARGEST_DOUBLE else radius
 
 
 def judge(

@@ -18,6 +18,7 @@ Way: TypeAlias = tuple[tuple[Outcomes, int], ...]
 """One way to spend a budget: outcomes, and how many coordinates show them."""
 
 MOST_WAYS = 100_000
+_MOST_KINDS = 100  # of change, that share one budget
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)  # of a part: it stands in the claim, which it must not change
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)  # no exponents, which could exhaust memory
 _MOST_LEVELS = 2**31 - 1
@@ -93,6 +94,8 @@ def _discrete(description: Mapping[str, Any], depth: int) -> Law:
         raise UnknownLaw("has a part whose unit is not a coordinate")
     if "levels" in description and description["levels"] ** channels != k + 1:
         raise UnknownLaw("has a K that is not the number of its values minus one")
+    if unit == "pixel" and "levels" not in description:
+        raise UnknownLaw("is on pixels, and does not say how many levels they have")
     beta = (1 - alpha) / k
     rest = 1 - alpha - beta
     return _one_kind(((alpha, beta), (beta, alpha), (rest, rest)))
@@ -151,7 +154,7 @@ def _ablation(description: Mapping[str, Any], depth: int) -> Law:
             yield ()
         elif r > d - keep:
             yield ((_hide(Fraction(0)), 1),)
-        elif min(r, keep) > 100_000:
+        elif min(r, keep) > 10_000:
             raise UnknownLaw("has so many changes that certificates are not verified for them")
         elif r <= keep:
             yield ((_hide(Fraction(comb(d - keep, r), comb(d, r))), 1),)
@@ -163,7 +166,7 @@ def _ablation(description: Mapping[str, Any], depth: int) -> Law:
 
 def _hierarchical(description: Mapping[str, Any], depth: int) -> Law:
     base, s = read_law(description["base"], depth + 1), _read_probability(description, "s")
-    if not _strikes_coordinates(description["base"]):
+    if not strikes_coordinates(description["base"]):
         raise UnknownLaw("has a base that does not strike each coordinate by itself")
     _check_same_levels(description, [description["base"]])
 
@@ -191,6 +194,7 @@ def _joint(description: Mapping[str, Any], depth: int) -> Law:
         raise UnknownLaw("has parts without proper names")
     parts = {name: read_law(_without_columns(each), depth + 1) for name, each in members.items()}
     _check_same_levels(description, list(members.values()))
+    _check_columns(list(members.values()))
     axes = [name if len(part.axes) == 1 else f"{name}.{axis}" for name, part in parts.items() for axis in part.axes]
 
     def ways(counts: tuple[int, ...]) -> Iterator[Way]:
@@ -219,6 +223,7 @@ def _grouped(description: Mapping[str, Any], depth: int) -> Law:
             raise UnknownLaw("has members whose columns are not all of theirs")
         parts.append((part, each["columns"]))
     _check_same_levels(description, members)
+    _check_columns(members)
     # Columns of equal kinds are one member: how many of each change is all that counts.
     together: dict[str, tuple[Law, int]] = {}
     for each, (part, columns) in zip(members, parts, strict=True):
@@ -263,9 +268,15 @@ def count_columns(description: Mapping[str, Any]) -> int | None:
         case "joint" | "grouped":
             members = description["members"]
             listed = list(members.values()) if isinstance(members, dict) else members
-            columns = [each.get("columns") for each in listed]
-            return None if None in columns else sum(columns)
+            columns = list(map(_count_own_columns, listed))
+            known = [each for each in columns if each is not None]
+            return sum(known) if len(known) == len(columns) else None
     return None
+
+
+def _count_own_columns(member: Mapping[str, Any]) -> int | None:
+    """Those that a member is given, or else those that it has by itself."""
+    return member["columns"] if "columns" in member else count_columns(member)
 
 
 def _one_kind(outcomes: Outcomes) -> Law:
@@ -291,10 +302,15 @@ def _exchange(outcomes: Outcomes) -> Outcomes:
 
 def _divide(total: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """All ways to write the total as a sum of so many numbers with these limits."""
+    if len(most) > _MOST_KINDS:
+        raise UnknownLaw("has so many kinds of change that certificates are not verified for them")
     first, *rest = most
     if not rest:
         if total <= first:
             yield (total,)
+        return
+    if total == 0:
+        yield (0,) * len(most)
         return
     room = sum(rest)
     for count in range(max(0, total - room), min(first, total) + 1):
@@ -336,16 +352,27 @@ def _without_columns(member: object) -> dict[str, Any]:
     return {name: value for name, value in member.items() if name != "columns"}
 
 
-def _strikes_coordinates(description: Mapping[str, Any]) -> bool:
+def strikes_coordinates(description: Mapping[str, Any]) -> bool:
+    """Whether each coordinate is struck by itself, and stays in its place."""
     match description["family"]:
         case "ablation" | "deletion":
             return False
         case "hierarchical" | "total":
-            return _strikes_coordinates(description["base"])
+            return strikes_coordinates(description["base"])
         case "joint" | "grouped":
             members = description["members"]
-            return all(map(_strikes_coordinates, members.values() if isinstance(members, dict) else members))
+            return all(map(strikes_coordinates, members.values() if isinstance(members, dict) else members))
     return True
+
+
+def _check_columns(members: Sequence[Mapping[str, Any]]) -> None:
+    """Members have the columns that they are for, and all of them say how many, or none does."""
+    for each in members:
+        own = count_columns(each)
+        if own is not None and each.get("columns", own) != own:
+            raise UnknownLaw("has a part for other numbers of columns than it is given")
+    if len({_count_own_columns(each) is None for each in members}) > 1:
+        raise UnknownLaw("has parts with and without a number of columns")
 
 
 def _check_same_levels(description: Mapping[str, Any], members: Sequence[Mapping[str, Any]]) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ellzero.audit.counted_votes import CountedVotes, StatedLook, find_contradiction
-from ellzero.audit.laws import read_law
+from ellzero.audit.laws import count_columns, read_law
 from ellzero.audit.regions import stays_ahead, threshold
 from ellzero.audit.tails import sequence_excludes, tail_is_at_most, tail_is_below
 
@@ -18,6 +18,7 @@ class RadiusDerivation:
     def __init__(self, noise: Mapping[str, Any], top_k: int = 1) -> None:
         """Raises `UnknownLaw` for a noise whose certificates are not of this kind."""
         self._law = read_law(dict(noise)).total()
+        self._columns, self._is_ablation = count_columns(noise), noise["family"] == "ablation"
         self._q = Fraction(1, top_k + 1)
         self.threshold = cache(lambda radius: threshold(self._law, (radius,), self._q))
         self._stays_ahead = cache(lambda radius, *bounds: stays_ahead(self._law, (radius,), *bounds))
@@ -31,6 +32,9 @@ class RadiusDerivation:
         """What is wrong with a stated radius (None: abstains) and stated bounds; nothing if they are what is proved."""
         if (contradiction := find_contradiction(votes)) is not None:
             yield contradiction
+            return
+        if self._columns is not None and (votes.d > self._columns or (self._is_ablation and votes.d != self._columns)):
+            yield f"d is {votes.d}, and the noise is for {self._columns}"
             return
         if radius is not None and not 0 <= radius <= votes.d:
             yield f"a radius of {radius} among {votes.d}"

@@ -1,14 +1,14 @@
 """ρ and ρ⁻¹ of a budget in rationals, from every product of outcomes: the lemma of Neyman and Pearson, written out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import islice
 from math import lcm
 from typing import NamedTuple
 
 from ellzero.audit.laws import MOST_WAYS, Law, Outcomes, UnknownLaw, Way
 
 _MOST_WORK = 20_000_000  # about a minute
+_MOST_WORK_TOGETHER = 5 * _MOST_WORK
 
 
 class OrderedMasses(NamedTuple):
@@ -56,19 +56,32 @@ def stays_ahead(law: Law, counts: tuple[int, ...], lower: Fraction, upper: Fract
     return all(ordered.rho(lower) > 1 - ordered.rho(1 - rival) for ordered in _list_ordered(law, counts))
 
 
+def check_work(budgets: Iterable[tuple[Law, tuple[int, ...]]]) -> None:
+    """Raises `UnknownLaw` if all these budgets together would take long, one by one or in sum."""
+    if sum(_check_ways(law, counts) for law, counts in budgets) > _MOST_WORK_TOGETHER:
+        raise UnknownLaw("has so many large budgets that certificates are not verified for them")
+
+
 def _list_ordered(law: Law, counts: tuple[int, ...]) -> Iterator[OrderedMasses]:
-    ways = list(islice(law.ways(counts), MOST_WAYS + 1))
-    work = sum(_estimate_work(way) for way in ways)
-    if len(ways) > MOST_WAYS or work > _MOST_WORK:
-        raise UnknownLaw("has a budget so large that certificates are not verified for it")
-    return map(_order, ways)
+    _check_ways(law, counts)
+    return map(_order, law.ways(counts))
+
+
+def _check_ways(law: Law, counts: tuple[int, ...]) -> int:
+    """The work of a budget. Ways are counted one by one and not kept: a short document can have millions of them."""
+    work = 0
+    for place, way in enumerate(law.ways(counts)):
+        work += len(way) + _estimate_work(way)
+        if place >= MOST_WAYS or work > _MOST_WORK:
+            raise UnknownLaw("has a budget so large that certificates are not verified for it")
+    return work
 
 
 def _estimate_work(way: Way) -> int:
     """Multiplications of small numbers, at most, if no two products have the same ratio but those of equal outcomes."""
     changes = sum(count for _, count in way)
     finite = sum(len(outcomes) for outcomes, count in way if count)
-    bits = sum(min(count, _MOST_WORK) * _unit(outcomes).bit_length() for outcomes, count in way)
+    bits = sum(min(count, _MOST_WORK) * _unit(outcomes).bit_length() for outcomes, count in way if count)
     if changes > 100_000 or bits > _MOST_WORK:
         return _MOST_WORK + 1
     regions = min(changes**2, (2 * changes + 1) * max(1, len(way) - 1)) if changes else 1

@@ -26,8 +26,8 @@ from ellzero.audit.document import (
     parse_document,
 )
 from ellzero.audit.errors import RejectedCertificate
-from ellzero.audit.laws import Law, UnknownLaw, count_columns, read_law
-from ellzero.audit.regions import stays_ahead, threshold
+from ellzero.audit.laws import Law, UnknownLaw, count_columns, read_law, strikes_coordinates
+from ellzero.audit.regions import check_work, stays_ahead, threshold
 from ellzero.audit.tails import sequence_excludes, tail_is_at_most, tail_is_below
 from ellzero.core.canonical_json import NotCanonical, read_canonical, read_small_file, write_canonical
 
@@ -121,13 +121,17 @@ def _check_claim(document: CertificateDocument) -> None:
     """Whether the claim is the one of the fields, and true of them."""
     law, d = read_law(document.noise), document.d
     free_and_protected = d + document.protected
-    columns = count_columns(document.noise)
-    noisy = d if document.noise["family"] == "ablation" else free_and_protected  # ablation is for the free ones alone
+    columns, is_ablation = count_columns(document.noise), document.noise["family"] == "ablation"
+    stays = document.protected == 0 or is_ablation or strikes_coordinates(document.noise)
+    _check(stays, "under its noise no position stays protected")
+    noisy = d if is_ablation else free_and_protected  # ablation is for the free ones alone
     _check(columns in (None, noisy), "d is not the number of coordinates that the noise is for")
     size = prod(document.shape)
     _check(size == free_and_protected * document.noise.get("channels", 1), "d does not fit the shape of the input")
     _check(document.unit == find_unit(document.noise, law), "the unit is not that of the noise")
     read = _read_budgets(law, document)
+    if len(read) > 1:
+        check_work(read)
     budgets = [entry.budget for entry in document.certified]
     claim = write_claim(
         document.failure, document.selected, document.top_k, budgets, law.axes, document.unit, d, document.protected

@@ -147,7 +147,7 @@ def _verify_run(uri: str) -> None:
             if row.votes.runner_up and row.votes.top_k > 1:
                 raise BadResults(uri, "cannot be verified: its radii are of --runner-up with --top-k above 1")
             derivation = derivation or RadiusDerivation(row.votes.noise, row.votes.top_k)
-            own = list(derivation.list_problems(row.votes, row.radius, row.lower, row.upper))
+            own = [*row.contradictions, *derivation.list_problems(row.votes, row.radius, row.lower, row.upper)]
             if row.prediction != (-1 if row.radius is None else row.votes.selected):
                 own.append("the prediction is not the class")
             abstained += row.radius is None

@@ -116,8 +116,8 @@ def redraw_votes(
     objects = describe_objects(saved.digest, document.noise, x, protected)
     if objects.input_sha256 != document.input_sha256:
         differences.append(f"the input is another one: its SHA-256 is {objects.input_sha256}")
-    if objects.protected_sha256 != document.protected_sha256:
-        those = f"those with the SHA-256 {objects.protected_sha256}" if objects.protected else "none"
+    if (objects.protected, objects.protected_sha256) != (document.protected, document.protected_sha256):
+        those = f"{objects.protected} with the SHA-256 {objects.protected_sha256}" if objects.protected else "none"
         differences.append(f"the protected positions are others: {those} were given")
     if differences:
         return differences

@@ -23,6 +23,7 @@ class CountedRow:
     radius: int | None
     lower: Fraction
     upper: Fraction | None
+    contradictions: tuple[str, ...] = ()  # what other columns say against the votes
 
 
 def read_rows(store: ResultStore) -> Iterator[CountedRow]:
@@ -71,5 +72,21 @@ def _read_row(run: Mapping[str, Any], row: Mapping[str, Any]) -> CountedRow:
     upper = row["upper_bound"]
     lower = Fraction(row["lower_bound"])
     return CountedRow(
-        row["index"], votes, row["prediction"], row["radius"], lower, None if upper is None else Fraction(upper)
+        row["index"],
+        votes,
+        row["prediction"],
+        row["radius"],
+        lower,
+        None if upper is None else Fraction(upper),
+        tuple(_list_contradictions(row, votes)),
     )
+
+
+def _list_contradictions(row: Mapping[str, Any], votes: CountedVotes) -> Iterator[str]:
+    """Columns that repeat what the votes say, and say something else."""
+    if row["drawn"] != votes.drawn:
+        yield "drawn is not the number of votes"
+    if row["count"] != (votes.counts[votes.selected] if 0 <= votes.selected < len(votes.counts) else None):
+        yield "count is not that of the class"
+    if any(row[norm] is not None for norm in ("l1", "l2", "linf")):
+        yield "radii in l1, l2 or linf do not follow from these votes"
