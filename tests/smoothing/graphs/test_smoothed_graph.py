@@ -1,7 +1,7 @@
 """Certificates of nodes against the exact law of a smoothed network on graphs so small that all are enumerated."""
 
 import tracemalloc
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -226,7 +226,7 @@ def test_a_model_that_works_in_place_does_not_change_the_graph(noise: GraphNoise
 
     graph = make_graph(GRAPH)
     spoilt, untouched = (
-        SmoothedGraph(lambda x, edges, spoil=spoil: count(x, edges, spoil), noise, 2, "cpu", feed=feed)
+        SmoothedGraph(partial(count, spoil=spoil), noise, 2, "cpu", feed=feed)
         .certify_nodes(graph, n0=10, n=50, seed=3)
         .counts.tolist()
         for spoil in (True, False)

@@ -160,7 +160,7 @@ def test_inputs_of_different_lengths_are_certified_together_as_they_are_alone() 
         alone = classifier.certify(x, n0=50, n=800, failure="0.01", seed=3, protected=mask)
         assert (alone.counts, alone.radius, alone.d) == (result.counts, result.radius, result.d)
     assert [(result.d, result.protected) for result in together] == [(3, 0), (5, 2), (2, 1), (5, 0)]
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match="fewer"):
         list(classifier.certify_many(inputs, voting, protected=masks[:3]))
 
 
