@@ -31,7 +31,7 @@ from ellzero.smoothing.data.datasets import DataSet, ReorderedData
 from ellzero.smoothing.data.loading import SPLITS
 from ellzero.smoothing.models.card import ModelCard
 from ellzero.smoothing.models.devices import find_device
-from ellzero.smoothing.models.files import DEMO_MODELS, find_model, load_model
+from ellzero.smoothing.models.files import find_model_file, load_model
 from ellzero.smoothing.noise.amounts import (
     AMOUNTS,
     find_amount,
@@ -143,7 +143,7 @@ def advise_command(
     """
     if plot is not None:
         check_figure(plot)  # before votes, which may take minutes
-    path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
+    path = find_model_file(model, models)
     saved = load_model(path, allowed)
     card = saved.card
     loaded = _load(data, noise, card)

@@ -21,7 +21,7 @@ from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.models.devices import find_device
-from ellzero.smoothing.models.files import DEMO_MODELS, SavedModel, find_model, load_model
+from ellzero.smoothing.models.files import SavedModel, find_model_file, load_model
 from ellzero.smoothing.runs.certificate_files import CERTIFICATES, remove_certificates, write_certificates
 from ellzero.smoothing.runs.dataset_run import DatasetRun, certify_chunks, check_fit, votes_per_second
 from ellzero.smoothing.runs.model_function import CalledModel, ModelFunction
@@ -244,7 +244,7 @@ def _write_certificates(store: ResultStore, data: DataSet, digest: str, key: Any
 def _find_file(model: str, models: Path, model_id: str | None, place: Placement) -> Path:
     if model_id is not None:
         raise click.UsageError("--model-id is for a module:function; a file is identified by its content")
-    path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
+    path = find_model_file(model, models)
     place.check_shared("model", str(path))
     return path
 

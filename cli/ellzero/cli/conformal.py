@@ -25,7 +25,7 @@ from ellzero.smoothing.classifier import SmoothedClassifier
 from ellzero.smoothing.conformal import ConformalSmoother
 from ellzero.smoothing.data.datasets import DataSet
 from ellzero.smoothing.errors import BadData, SmallCalibrationWarning
-from ellzero.smoothing.models.files import DEMO_MODELS, find_model, load_model
+from ellzero.smoothing.models.files import find_model_file, load_model
 from ellzero.smoothing.noise.registry import describe_noise, make_noise
 from ellzero.smoothing.runs.dataset_run import check_fit, votes_per_second
 from ellzero.smoothing.runs.plots import plot_sets
@@ -75,7 +75,7 @@ def _input_options(command: Callable[..., None]) -> Callable[..., None]:
         allowed: tuple[str, ...],
         **others: Any,
     ) -> None:
-        path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
+        path = find_model_file(model, models)
         saved = load_model(path, allowed)
         loaded = replace(data.source(noise.k, saved.card), shuffle=shuffle).load()
         description = noise.description(saved.card.noise, loaded)

@@ -110,12 +110,12 @@ def _redraw(
     """What differs if the votes are drawn again."""
     try:
         from ellzero.smoothing.documents import redraw_votes
-        from ellzero.smoothing.models.files import DEMO_MODELS, find_model, load_model
+        from ellzero.smoothing.models.files import find_model_file, load_model
     except ModuleNotFoundError as missing:
         raise MissingExtra("drawing votes again", "predict", missing.name or "") from None
     levels = _read_array(x, "--input")
     mask = None if protected is None else _read_array(protected, "--protected")
-    path = Path(model) if model.endswith(".safetensors") else find_model(model, models, DEMO_MODELS)
+    path = find_model_file(model, models)
     return redraw_votes(document, load_model(path, allowed), levels, mask)
 
 

@@ -115,6 +115,11 @@ def model_names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.stem) and path.is_file())
 
 
+def find_model_file(model: str, models: Path) -> Path:
+    """The file of a model that a command names: a path to one, or a name in ``models`` or of a model that ships."""
+    return Path(model) if model.endswith(_SUFFIX) else find_model(model, models, DEMO_MODELS)
+
+
 def find_model(name: str, *folders: Path) -> Path:
     """The file of the model ``name``, in the first folder that has it. No name leads out of the folders."""
     for folder in folders:
