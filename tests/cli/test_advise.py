@@ -1,6 +1,7 @@
 """``ellzero advise``: what it prints, recommends and explains, and mistakes in one line."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,9 @@ def test_other_families_have_amounts_of_their_own(ellzero: Ellzero, tokens: Path
     assert "recommended: m = 0." in masks.out
     shown = ellzero(f"{line} --noise ablation --levels 1,3,6")
     assert [each.split()[0] for each in shown.out.splitlines()[4:8]] == ["keep", "1", "3", "6"]
+    token = ellzero(f"{line} --mask-token 0 --levels 0.9,0.95").out
+    assert re.search(r"train .* --noise mask --m 0\.\d+ --mask-token 0 ", token)
+    assert re.search(r"certify .* --noise mask --m 0\.\d+ --mask-token 0 ", token)
     assert "x must be symbols, then padding (level 8), if any" in ellzero(f"{line} --noise deletion").err
     wrong = ellzero(f"{line} --noise {tokens}/struck.json")
     assert wrong.code == 1

@@ -300,6 +300,8 @@ def _write_noise(description: Mapping[str, Any]) -> list[str] | None:
     words = [] if family == "discrete" else ["--noise", family]
     for name in names:
         words += [f"--{name.replace('_', '-')}", show_number(description[name])]
+    if "mask_token" in description:
+        words += ["--mask-token", str(description["mask_token"])]
     return [*words, "--unit", "pixel"] if description.get("unit") == "pixel" else words
 
 
