@@ -378,6 +378,11 @@ def test_wrong_masks_in_an_npz_are_one_line(tmp_path: Path, mask: NDArray[Any], 
     assert message in refusal(write_npz(tmp_path, x=LEVELS, y=Y, protected=mask))
 
 
+def test_a_mask_of_no_split_is_not_left_out_silently(tmp_path: Path) -> None:
+    uri = write_npz(tmp_path, x_train=LEVELS, y_train=Y, x_test=LEVELS, y_test=Y, protected=X > 5)
+    assert refusal(uri) == f"{uri} has `protected` beside x_test; it must be called protected_test"
+
+
 def write_sequences(path: Path, rows: list[list[int]], protected: object = None, **metadata: object) -> str:
     columns = {"x": pa.array(rows, pa.list_(pa.int32())), "y": pa.array([0] * len(rows))}
     if protected is not None:

@@ -34,6 +34,8 @@ def read_npz(uri: str, split: str, k: int | None) -> ArrayData:
     for name in (x, y):
         if name not in arrays:
             raise BadData(uri, f"lacks the array {name}")
+    if protected not in arrays and "protected" in arrays:
+        raise BadData(uri, f"has `protected` beside {x}; it must be called {protected}")
     levels = arrays["levels"].tolist() if "levels" in arrays else None
     classes = np.atleast_1d(arrays["classes"]).tolist() if "classes" in arrays else []
     data = _check_arrays(uri, arrays[x], arrays[y], levels, k, tuple(map(str, classes)))
