@@ -443,3 +443,28 @@ def test_a_run_that_keeps_classes_among_the_first_k_says_so_and_is_a_run_of_its_
     assert "top_k is null there and 2 here" in ellzero(f"{line} {tmp_path / 'first'} --top-k 2").err
     assert "--top-k must be an integer from 1 to 9; got 10" in ellzero(f"{line} {tmp_path / 'third'} --top-k 10").err
     assert not (tmp_path / "third").exists()
+
+
+def test_ablation_of_the_positions_that_are_not_protected(ellzero: Ellzero, tmp_path: Path) -> None:
+    """The noise is for those alone, so that its d is not the length of inputs."""
+    draw = np.random.default_rng(3)
+    labels = np.arange(300) % 2
+    x = np.where(labels[:, None] == 1, draw.integers(5, 9, (300, 8)), draw.integers(1, 5, (300, 8)))
+    np.savez(tmp_path / "tokens.npz", x=x, y=labels, levels=9, protected=np.tile(np.arange(8) < 2, (300, 1)))
+    noise = {"family": "ablation", "d": 6, "keep": 1, "levels": 9}
+    (tmp_path / "noise.json").write_text(json.dumps(noise))
+    data, model = tmp_path / "tokens.npz", tmp_path / "tokens.safetensors"
+    line = f"train --data {data} --noise mask --m 0.8 --architecture token-mean --epochs 3 --out {model}"
+    assert ellzero(line).code == 0
+    line = f"certify --model {model} --data {data} --noise {tmp_path / 'noise.json'} --n 1000 --limit 4 --seed 1"
+    done = ellzero(f"{line} --executor local --certificates --out {tmp_path / 'results'}")
+    assert done.code == 0, done.err
+    rows = ResultStore(str(tmp_path / "results")).table().select(["d", "radius"]).to_pylist()
+    assert [row["d"] for row in rows] == [6] * 4
+    assert all(ellzero(f"verify {each}").code == 0 for each in (tmp_path / "results" / "certificates").iterdir())
+
+
+def test_a_function_has_no_document(ellzero: Ellzero, tmp_path: Path) -> None:
+    wrong = ellzero(f"certify --model own:make --model-id first --certificates --out {tmp_path / 'results'}")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "--certificates is for model files" in wrong.err

@@ -19,7 +19,7 @@ from ellzero.core.execution.placement import Placement
 from ellzero.core.part_store import split_chunks
 from ellzero.core.progress import announce, notify, show_progress
 from ellzero.core.text import count_noun
-from ellzero.smoothing.data.datasets import DataSet
+from ellzero.smoothing.data.datasets import DataSet, read_one
 from ellzero.smoothing.models.devices import find_device
 from ellzero.smoothing.models.files import SavedModel, find_model_file, load_model
 from ellzero.smoothing.runs.certificate_files import CERTIFICATES, remove_certificates, write_certificates
@@ -164,6 +164,8 @@ def certify_command(
     place.check_shared("out", out)
     if data.uri != "digits":
         place.check_shared("data", data.uri)
+    if certificates and ":" in model:
+        raise click.UsageError("--certificates is for model files: a document has the SHA-256 of its model")
     file = None if ":" in model else _find_file(model, models, model_id, place)
     saved: SavedModel | CalledModel | None = None if file is None else load_model(file, allowed)
     source = replace(data.source(noise.k, saved.card if saved else None), shuffle=shuffle)
@@ -173,8 +175,6 @@ def certify_command(
     if saved is None:
         function = ModelFunction.of(model, model_id, loaded, description, allowed)
         saved = function.call(allowed)
-    if certificates and not isinstance(saved, SavedModel):
-        raise click.UsageError("--certificates is for model files: a document has the SHA-256 of its model")
     card = saved.card
     check_fit(card, loaded, int(description["levels"]), data.uri)
     if certificates:
@@ -202,8 +202,8 @@ def certify_command(
     place.check()
     # What cannot be certified is refused before anything is written. A cluster's devices are not those of its driver.
     trial = replace(run, device="auto" if place.is_cluster else device, compile=False).make_classifier(saved)
-    masks = loaded.protected([0])
-    trial.task(loaded.inputs([0])[0], run.settings, None if masks is None else masks[0])
+    x, protected = read_one(loaded, 0)
+    trial.task(x, run.settings, protected)
     if overwrite:
         store.clear()
         remove_certificates(store)
@@ -214,8 +214,8 @@ def certify_command(
     missing = len(indices)
     if not missing:
         click.echo(f"{store.uri}: all {count_noun(inputs, 'input')} are certified already")
-        if certificates and isinstance(saved, SavedModel):
-            _write_certificates(store, loaded, saved.digest, private_key)
+        if certificates:
+            _write_certificates(run, store, loaded, private_key)
         return
     rate = votes_per_second(trial, loaded)
     seconds = missing * (run.settings.n0 + run.settings.n) / rate
@@ -225,8 +225,8 @@ def certify_command(
     elif forecast and (line := forecast_run(trial, loaded, indices, run.settings, rate)) is not None:
         notify(line)
     _certify(run, store, chunks, seconds, place, cores, saved, loaded)
-    if certificates and isinstance(saved, SavedModel):
-        _write_certificates(store, loaded, saved.digest, private_key)
+    if certificates:
+        _write_certificates(run, store, loaded, private_key)
     click.echo(f"next: ellzero report {store.uri}")
 
 
@@ -236,8 +236,8 @@ def _read_key(path: Path) -> Any:
     return read_private_key(path)
 
 
-def _write_certificates(store: ResultStore, data: DataSet, digest: str, key: Any) -> None:
-    written = write_certificates(store, data, digest, key)
+def _write_certificates(run: DatasetRun, store: ResultStore, data: DataSet, key: Any) -> None:
+    written = write_certificates(store, data, run.model_digest, key)
     click.echo(f"{store.uri}/{CERTIFICATES}: {count_noun(written, 'document')}; check one with ellzero verify")
 
 

@@ -130,6 +130,13 @@ class ReorderedData:
         return self.data.protected(self.order[np.asarray(indices, np.int64)])
 
 
+def read_one(data: DataSet, index: int) -> tuple[Levels, NDArray[np.bool_] | None]:
+    """An input and its protected positions, as tasks take them."""
+    masks = data.protected([index])
+    x: Levels = data.inputs([index])[0]
+    return x, None if masks is None else masks[0]
+
+
 def hold_out(inputs: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The inputs that a training with this seed holds out, a tenth of all and at most 5,000; and the others."""
     digest = hashlib.blake2b(f"{seed} split".encode(), digest_size=16).digest()

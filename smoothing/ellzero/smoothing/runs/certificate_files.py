@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from ellzero.audit import make_document, sign_document
 from ellzero.core.storage import Folder
-from ellzero.smoothing.data.datasets import DataSet
+from ellzero.smoothing.data.datasets import DataSet, read_one
 from ellzero.smoothing.documents import describe_objects
 from ellzero.smoothing.runs.counted_rows import read_rows
 from ellzero.smoothing.runs.result_store import ResultStore
@@ -32,8 +32,7 @@ def write_certificates(
     for row in read_rows(store):
         if row.radius is None:
             continue
-        x, masks = data.inputs([row.index])[0], data.protected([row.index])
-        objects = describe_objects(model_sha256, row.votes.noise, x, None if masks is None else masks[0])
+        objects = describe_objects(model_sha256, row.votes.noise, *read_one(data, row.index))
         document = make_document(row.votes, row.radius, objects)
         folder.write(f"{row.index:09d}.json", document.encode() if key is None else sign_document(document, key))
         written += 1

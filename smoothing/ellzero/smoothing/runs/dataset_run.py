@@ -8,7 +8,7 @@ from typing import Any
 
 from ellzero.core.execution.executors import Executor, LocalExecutor, WorkerResources
 from ellzero.smoothing.classifier import SmoothedClassifier
-from ellzero.smoothing.data.datasets import DataSet
+from ellzero.smoothing.data.datasets import DataSet, read_one
 from ellzero.smoothing.data.source import DataSource
 from ellzero.smoothing.errors import BadData, BadModelFile
 from ellzero.smoothing.models.card import ModelCard
@@ -191,10 +191,11 @@ def certify_chunks(
 def votes_per_second(classifier: SmoothedClassifier, data: DataSet) -> float:
     """How fast this machine votes, by a short trial. An estimate to show to people; no result depends on it."""
     rate = 0.0
+    x, protected = read_one(data, 0)
     for number, votes in enumerate(_PROBE_VOTES):
         settings = CertifySettings.of(votes, 1, "1/2", 0)
         start = time.perf_counter()
-        list(classifier.sampler.run([classifier.task(data.inputs([0])[0], settings)]))
+        list(classifier.sampler.run([classifier.task(x, settings, protected)]))
         seconds = time.perf_counter() - start
         rate = votes / seconds
         if number and seconds > _PROBE_SECONDS:
